@@ -9,6 +9,7 @@ ARGS :=
 
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+WARM := $(VENV)/warm
 LOG := $(VENV)/setup.log
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 UV := uv==0.13.7
@@ -20,10 +21,10 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
 	  while IFS="$$(printf '\t')" read -r target what; do printf '  %-10s %s\n' "$$target" "$$what"; done
 
-setup: $(READY) ## Make .venv with all that the other targets need (they do it by themselves)
+setup: $(WARM) ## Make .venv with all that the other targets need (they do it by themselves)
 	@echo '$(VENV) is ready'
 
-demo: $(READY) ## Show what Penstock does, in a minute or two
+demo: $(WARM) ## Show what Penstock does, in a minute or two
 	@$(BIN)/python examples/demo.py $(ARGS)
 
 test: $(READY) ## Run the tests, but for the slow ones
@@ -89,4 +90,10 @@ $(READY): requirements/dev.txt pyproject.toml
 	@{ $(PIP) install --require-hashes -r requirements/dev.txt && \
 	  $(PIP) install --no-deps --no-build-isolation --editable . ; \
 	} >$(LOG) 2>&1 || { cat $(LOG) >&2; echo 'set-up failed; the log is $(LOG)' >&2; exit 1; }
+	@touch $@
+
+# Kernels that were compiled are found by all processes; without this the first query of a kind waits for its own.
+$(WARM): $(READY)
+	@echo 'compiling kernels (once, a minute or less)'
+	@$(BIN)/penstock warm --quiet
 	@touch $@

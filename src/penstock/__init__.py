@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.plan.adaptivity import Adaptive
     from penstock.plan.forgetting import Forgetting
     from penstock.register import UnsafeQuery, UnusedProof, Verdict
-    from penstock.session import Session, spark_session
+    from penstock.session import Session, latest_changes, spark_session
     from penstock.sql import Script, bind_text
     from penstock.sql.formatting import format_text
     from penstock.verdicts import check, check_sql, guard, implies
@@ -53,6 +53,7 @@ _HOME = {
     "implies": "penstock.verdicts",
     "function": "penstock.functions",
     "guard": "penstock.verdicts",
+    "latest_changes": "penstock.session",
     "plan_text": "penstock.algebra.printing",
     "spark_session": "penstock.session",
 }
@@ -78,6 +79,7 @@ __all__ = [
     "function",
     "guard",
     "implies",
+    "latest_changes",
     "plan_text",
     "spark_session",
 ]

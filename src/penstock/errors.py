@@ -12,6 +12,11 @@ from dataclasses import dataclass, field
 from penstock.masking import MASK, masked, masked_by_source, printable, secret_spans
 
 
+def shown(text: str) -> str:
+    """A text as users may see it: without secrets, and without characters that steer a terminal."""
+    return printable(masked(text))
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A stretch of source text, from `start` up to but not including `end`, in characters."""
@@ -64,6 +69,19 @@ class Source:
                 shown += MASK
         return shown, [*places, len(shown)]
 
+    def shown(self, start: int, end: int) -> str:
+        """A stretch of the text without secrets and control characters.
+
+        >>> Source("q.sql", "(token 'abc', n 7)").shown(1, 17)
+        "token '***', n 7"
+        """
+        text, at = "", start
+        for secret_start, secret_end in secret_spans(self.text):
+            if secret_end > at and secret_start < end:
+                text += self.text[at : max(at, secret_start)] + MASK
+                at = min(secret_end, end)
+        return shown(text + self.text[at:end])
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -92,8 +110,8 @@ class PenstockError(Exception):
     """Something that the user can put right. It shows no secrets, and no characters that steer a terminal."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
-        self.message = printable(masked(message))
-        self.hint = None if hint is None else printable(masked(hint))
+        self.message = shown(message)
+        self.hint = None if hint is None else shown(hint)
         super().__init__(self.message)
 
     def __str__(self) -> str:

@@ -7,9 +7,10 @@ Arrow table or its batches, a pandas frame. Data libraries are loaded when they 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from penstock.algebra.printing import plan_text
@@ -32,7 +33,7 @@ from penstock.register import UnusedProof, Verdict, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.sql.system_streams import reads_sysstream
-from penstock.types import duration_text
+from penstock.types import Type, duration_text, instant_text
 
 if TYPE_CHECKING:  # libraries for data are loaded when they are needed
     from penstock.monitor.control import Controls
@@ -55,6 +56,17 @@ def spark_session(master: str | None = None, *, time_zone: str = DEFAULT, **sett
 
     find_java()
     return made(master, time_zone=time_zone, **settings)
+
+
+def latest_changes(changes: Any, keys: str | Sequence[str]) -> Any:
+    """Returns one row per key that a micro-batch of changes touched: `_op`, then the select list.
+
+    With `_op` `+` the key has that row from now on, with `-` it has none any more. `changes` is what `foreachBatch`
+    gets; applied twice, as it may be after a failure, it comes to the same.
+    """
+    from penstock.engines.spark.table_changes import latest_changes as made  # noqa: PLC0415
+
+    return made(changes, keys)
 
 
 class Session:
@@ -250,7 +262,7 @@ class Query:
         self._session = session
         self.bound = bound
         self._origin = origin
-        #: Metrics of the last run in this process, and the last query that was started on Spark.
+        #: Metrics of the last run in this process, and the last query that was started on Spark, or as a DataFrame.
         self._metrics: list[dict[str, Any]] = []
         self._started: Any = None
         #: What takes metrics for the page of the session.
@@ -384,14 +396,23 @@ class Query:
         return together(self.run(cells=cells, horizon=horizon), self.schema)
 
     def dataframe(self, *, cells: int | None = None) -> Any:
-        """Returns the query as a streaming DataFrame: `_ts`, `_op`, then the select list."""
+        """Returns the query as a streaming DataFrame: `_ts`, `_op`, then the select list.
+
+        Once it is started, `metrics` says what it does, of the DataFrame that was made last.
+        """
+        from penstock.engines.spark.observing import observer  # noqa: PLC0415
         from penstock.engines.spark.query import build  # noqa: PLC0415
 
         self._admit()
         self._refuse_sysstream()
         cells = cells or self._session.spark.sparkContext.defaultParallelism
         planned, streams, tables = self._frames(cells, EAGER, FULL)
-        return build(self.bound, self._session.catalog, streams, tables, cells, planned=planned)
+        observation, history = observer(self._session.spark).history(self.name)
+        frame = build(
+            self.bound, self._session.catalog, streams, tables, cells, planned=planned, observation=observation
+        )
+        self._started = history
+        return frame
 
     def start(
         self,
@@ -452,11 +473,14 @@ class Query:
         """Returns the decisions on orders of the last run: each with its statistics, and what it earned."""
         return latest_decisions(self.metrics())
 
-    def metrics(self) -> list[dict[str, Any]]:
-        """Returns what each operator did in each step of the query started on Spark, or of the last run here."""
+    def metrics(self) -> Metrics:
+        """Returns what each operator did in each step of the query on Spark, or of the last run here.
+
+        On Spark that is the query that was started last, or made a DataFrame of; while it runs, too.
+        """
         if self._started is not None:
-            return [metric.as_json() for metric in self._started.metrics()]
-        return self._metrics
+            return Metrics(metric.as_json() for metric in self._started.metrics())
+        return Metrics(self._metrics)
 
     def _frames(
         self, cells: int, forgetting: Forgetting, adaptive: Adaptive
@@ -470,9 +494,37 @@ class Query:
             planned = plan_of(self.bound, catalog, cells, forgetting, adaptive)
         return planned, *frames_of(planned, catalog, self._session.spark, self._session.data)
 
+    def _repr_html_(self) -> str:
+        """Returns its verdict and its plan, for notebooks."""
+        shown = escape(self.explain(), quote=False)
+        plan = f"<details><summary>plan</summary><pre style='text-align:left'>{shown}</pre></details>"
+        return self.verdict._repr_html_() + plan
+
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name} {column.type}" for column in self.schema)
         return f"<query {self.name}: {columns}>"
+
+
+class Metrics(list[dict[str, Any]]):
+    """A line per step and operator, as `penstock run --metrics` writes them. A notebook shows the latest step."""
+
+    #: The columns that a notebook shows; all others are in the lines.
+    SHOWN = ("operator", "stream", "cell", "rows_in", "rows_out", "late_rows", "state_rows", "state_bytes")
+
+    def _repr_html_(self) -> str:
+        latest = max((line["step"] for line in self), default=None)
+        if latest is None:
+            return "<div>no step is complete yet</div>"
+        lines = [line for line in self if line["step"] == latest]
+        head = "".join(f"<th>{name}</th>" for name in self.SHOWN)
+        rows = "".join(f"<tr>{''.join(_cell(line.get(name)) for name in self.SHOWN)}</tr>" for line in lines)
+        title = f"step {latest}, watermark {instant_text(lines[-1]['watermark'])}"
+        return f"<div>{title}</div><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    shown = "" if value is None else f"{value:,}" if isinstance(value, int) else escape(str(value))
+    return f"<td>{shown}</td>"
 
 
 def _readable(name: str, data: SourceData) -> SourceData:

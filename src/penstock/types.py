@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
@@ -76,6 +77,29 @@ def duration_text(microseconds: int) -> str:
     name, unit = next((name, unit) for name, unit in UNITS.items() if microseconds % unit == 0)
     count = microseconds // unit
     return f"{count} {name}" if abs(count) == 1 else f"{count} {name}S"
+
+
+#: Instants before 1971 are of data whose times count from 0.
+_COUNTED_FROM_ZERO = 365 * 86_400_000_000
+
+
+def instant_text(microseconds: int) -> str:
+    """An instant as a time of day, in UTC; of times that count from 0, how much time has passed.
+
+    >>> instant_text(1_767_268_800_500_000), instant_text(1_767_268_800_000_000)
+    ('2026-01-01 12:00:00.5 UTC', '2026-01-01 12:00:00 UTC')
+    >>> instant_text(90_061_500_000), instant_text(0), instant_text(2**61)
+    ('25:01:01.5', '0:00:00', '2305843009213693952')
+    """
+    seconds, fraction = divmod(microseconds, 1_000_000)
+    rest = f".{fraction:06}".rstrip("0") if fraction else ""
+    if 0 <= microseconds < _COUNTED_FROM_ZERO:
+        return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}{rest}"
+    try:
+        moment = datetime(1970, 1, 1) + timedelta(seconds=seconds)
+    except OverflowError:
+        return str(microseconds)
+    return f"{moment:%Y-%m-%d %H:%M:%S}{rest} UTC"
 
 
 class TimeUnit(Enum):

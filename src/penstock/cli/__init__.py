@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 from penstock import __version__
-from penstock.cli import check, ctl, explain, fmt, lint, profile, prove, run, top, ui
+from penstock.cli import check, ctl, explain, fmt, lint, profile, prove, run, top, ui, warm
 from penstock.cli.printing import say, show_traceback
 from penstock.cli.stopping import INTERRUPTED, is_interrupt
 from penstock.effort import TooDeep
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"penstock {__version__}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (check, ctl, explain, fmt, lint, profile, prove, run, top, ui):
+    for command in (check, ctl, explain, fmt, lint, profile, prove, run, top, ui, warm):
         name = command.__name__.rpartition(".")[2]
         summary = (command.__doc__ or "").splitlines()[0].partition(": ")[2]
         subparser = commands.add_parser(name, help=summary, description=summary)

@@ -5,20 +5,26 @@ Reading files whose lengths are known shows a bar.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 from math import ceil
-from typing import TYPE_CHECKING
+from threading import Event, Thread
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TextIO
 
 from penstock.cli.printing import say
 from penstock.masking import printable
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest
+from penstock.types import instant_text
 
 if TYPE_CHECKING:  # engines load libraries for data, which other commands do without
-    from penstock.engines.metrics import QueryTotals
+    from penstock.engines.metrics import QueryTotals, StreamProgress
 
 _SECONDS_BETWEEN = 0.2
 _BAR_WIDTH = 30
@@ -45,14 +51,20 @@ class Counts:
     in_flight_bytes: int = 0
     on_disk: OnDisk = NOTHING_ON_DISK
 
-    def update(self, queries: Sequence[QueryTotals]) -> None:
-        """Takes over what the queries of a run report; a stream that several of them read counts once."""
+    def update(
+        self, queries: Sequence[QueryTotals], before: Mapping[str, StreamProgress] = MappingProxyType({})
+    ) -> None:
+        """Takes over what the queries of a run report; a stream that several of them read counts once.
+
+        `before` says how far streams had been read when the run started from a checkpoint: those rows do not count.
+        """
         if not queries:
             return
         streams = {name: stream for query in queries for name, stream in query.streams.items()}.values()
-        self.rows_in = sum(stream.rows for stream in streams)
-        self.late_rows = sum(stream.late_rows for stream in streams)
-        self.bad_rows = sum(stream.bad_rows for stream in streams)
+        earlier = before.values()
+        self.rows_in = sum(s.rows for s in streams) - sum(s.rows for s in earlier)
+        self.late_rows = sum(s.late_rows for s in streams) - sum(s.late_rows for s in earlier)
+        self.bad_rows = sum(s.bad_rows for s in streams) - sum(s.bad_rows for s in earlier)
         self.violations = sum(query.violations for query in queries)
         self.timed_out_rows = sum(query.timed_out_rows for query in queries)
         self.constraints = strongest(each for query in queries for each in query.constraints)
@@ -100,7 +112,20 @@ class Counts:
             state += f", in flight {self.in_flight_rows:,} rows {bytes_text(self.in_flight_bytes)}"
         if self.on_disk.rows:
             state += f", disk {self.on_disk.rows:,} rows {bytes_text(self.on_disk.bytes)}"
-        return f"{self.rows_in:,} rows, {rate:,.0f}/s, watermark {self.watermark}, {state}, late {self.late_rows:,}"
+        rows = f"{self.rows_in:,} rows, {rate:,.0f}/s"
+        return f"{rows}, watermark {instant_text(self.watermark)}, {state}, late {self.late_rows:,}"
+
+
+def _spin(what: str, terminal: TextIO, over: Event) -> None:
+    """Draws a wheel that turns until it is over."""
+    begun = time.monotonic()
+    for wheel in cycle("|/-\\"):
+        terminal.write(f"\r\x1b[K{wheel} {what}, {time.monotonic() - begun:.0f} s")
+        terminal.flush()
+        if over.wait(_SECONDS_BETWEEN):
+            break
+    terminal.write("\r\x1b[K")
+    terminal.flush()
 
 
 def _broken(report: ConstraintReport) -> str:
@@ -130,8 +155,30 @@ class ProgressLine:
         """Returns whether it is time to draw; gathering the counts has a cost, too."""
         return self.seen and time.monotonic() - self._drawn >= _SECONDS_BETWEEN
 
-    def draw(self) -> None:
-        self._show(self.counts.line(time.monotonic() - self._started))
+    def draw(self, before_rows: str = "") -> None:
+        """Draws the counts; `before_rows` is drawn as long as there are none."""
+        waits = before_rows and not self.counts.rows_in
+        seconds = time.monotonic() - self._started
+        self._show(f"{before_rows}, {seconds:.0f} s" if waits else self.counts.line(seconds))
+
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Shows what is going on, and for how long, while nothing else can be shown.
+
+        It writes to the terminal itself: meanwhile standard error may be a log.
+        """
+        if not self.seen:
+            yield
+            return
+        over = Event()
+        with open(os.dup(sys.stderr.fileno()), "w", encoding="utf-8") as terminal:
+            thread = Thread(target=_spin, args=(what, terminal, over), name="penstock-waiting", daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                over.set()
+                thread.join()
 
     def compiles(self) -> None:
         """Counts a kernel that is being compiled; the first query of a kind on a machine may compile a hundred."""

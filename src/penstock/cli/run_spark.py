@@ -88,7 +88,7 @@ def run_spark(
         temporary = tempfile.TemporaryDirectory(prefix=scratch_prefix(), ignore_cleanup_errors=True)
         scratch = Path(stack.enter_context(temporary))
         started: list[_Started] = []
-        with terminable():
+        with terminable(), progress.waiting("starting Spark"):
             for query, output in queries:
                 started.append(_start(script, query, output, args, progress, scratch=scratch, titled=titled))
                 stack.callback(started[-1].running.stop)
@@ -103,7 +103,7 @@ def run_spark(
                 each.tell(monitoring)
             if progress.due:
                 _count(started, progress)
-                progress.draw()
+                progress.draw("running the first micro-batch")
 
         code = _awaited(started, args.until_done, tick)
         tick()
@@ -182,8 +182,10 @@ def _awaited(started: list[_Started], until_done: bool, tick: Callable[[], None]
 
 
 def _count(started: list[_Started], progress: ProgressLine) -> None:
-    reports = (each.running.progress() for each in started)
-    progress.counts.update([report for report in reports if report is not None])
+    reports = [(each.running.progress(), each.running.before()) for each in started]
+    # A stream that several queries read counts once; so does what was read before this start.
+    before = {name: stream for _, of_query in reports for name, stream in of_query.items()}
+    progress.counts.update([report for report, _ in reports if report is not None], before)
 
 
 def _refuse_other_results(output: str, checkpoint: str | None) -> None:

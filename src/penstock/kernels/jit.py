@@ -1,4 +1,8 @@
-"""How kernels are compiled: once, to machine code that is cached on disk beside the package or in the user's cache.
+"""How kernels are compiled: once, to machine code that is cached on disk, in a folder that every process finds again.
+
+That is `NUMBA_CACHE_DIR` if it is set, else the package's own folder, else the user's cache. Where neither can be
+written, as in a container with an installed wheel and no home, it is a folder of this user's beside other temporary
+files: the workers of a host then still compile once for all of them.
 
 `NUMBA_DISABLE_JIT=1` runs them as plain Python, for coverage and debuggers.
 """
@@ -6,17 +10,50 @@
 from __future__ import annotations
 
 import os
+import stat
+import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cache_folder() -> Path:
+    """Returns the folder in which compiled kernels are kept."""
+    return Path(FunctionCache(cache_folder).cache_path)
+
+
+def temporary_cache() -> str:
+    """Returns a folder of this user's own beside other temporary files, the same in every process.
+
+    What is in it is run as code, so it must not be one that somebody else has put there.
+    """
+    folder = Path(tempfile.gettempdir()) / f"penstock-kernels-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        return tempfile.mkdtemp(prefix="penstock-kernels-")
+    return str(folder)
+
+
+def ensure_cache() -> None:
+    """Chooses a temporary folder if numba finds none that it can write; it would then refuse to load kernels."""
+    try:
+        cache_folder()
+    except RuntimeError:
+        numba.config.CACHE_DIR = temporary_cache()
+
+
+ensure_cache()
 
 
 def kernel(function: F) -> F:

@@ -173,6 +173,11 @@ class Verdict:
 
         return verdict_text(self)
 
+    def _repr_html_(self) -> str:
+        from penstock.register.html import verdict_html  # noqa: PLC0415 - it is about a verdict, too
+
+        return verdict_html(self)
+
     def explanation(self) -> str:
         """The proof of each bound."""
         guards = (

@@ -1,7 +1,7 @@
 """Metrics of queries on Spark: after each micro-batch every cell sends a note, which Spark's `observe` carries.
 
 Notes are rows of the operators' own output that are split off before the sink, so they are exact and need no message of
-their own.
+their own. Beside the notes Spark's own progress has their totals, as numbers that any listener can read.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from penstock.engines.metrics import (
     DICTIONARY,
     OperatorMetrics,
     QueryTotals,
+    StreamProgress,
     filter_metrics,
     machine_metrics,
     source_metrics,
@@ -38,7 +39,11 @@ from penstock.plan.decisions import decision_of_json
 from penstock.plan.index_report import IndexReport
 from penstock.plan.setting_change import SettingChange
 
-_NOTES = "penstock"
+#: The name of the observation of queries that are started.
+NOTES = "penstock"
+
+#: Totals of a micro-batch that Spark's own progress shows: what arrived in it, what it rejected, and what is kept now.
+TOTALS = ("late_rows", "bad_rows", "violations", "timed_out_rows", "state_rows", "state_bytes")
 
 #: Of older micro-batches nothing is known any more.
 _MOST_BATCHES = 10_000
@@ -59,6 +64,16 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
     from_cell: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
+    totals = {
+        "violations": machine.violations(),
+        "timed_out_rows": machine.timed_out_rows(),
+        "state_rows": machine.state_rows() + len(values),
+        "state_bytes": machine.state_bytes() + values.nbytes,
+    }
+    if with_streams:
+        for name in ("late_rows", "bad_rows"):
+            totals[name] = sum(getattr(p, name) - getattr(clock.before[s], name) for s, p in clock.streams.items())
+    from_cell["totals"] = totals
     if with_streams:
         from_cell["streams"] = {name: asdict(progress) for name, progress in clock.streams.items()}
         from_cell["before"] = {name: asdict(progress) for name, progress in clock.before.items()}
@@ -71,15 +86,20 @@ def source_note(query: str, stream: str, filters: list[Filters]) -> str:
     return json.dumps({"watermark": 0, "operators": [asdict(line)]})
 
 
-def observed(packets: DataFrame) -> DataFrame:
+def observed(packets: DataFrame, name: str = NOTES) -> DataFrame:
     """Adds an observation that collects the notes of the cells for the driver; the rows stay the same."""
-    return packets.observe(_NOTES, F.collect_list("note").alias("notes"))
+    totals = [
+        F.coalesce(F.sum(F.get_json_object("note", f"$.totals.{total}").cast("bigint")), F.lit(0)).alias(total)
+        for total in TOTALS
+    ]
+    return packets.observe(name, F.collect_list("note").alias("notes"), *totals)
 
 
 class History:
-    """The notes of the micro-batches that are done."""
+    """The notes of the micro-batches that are done, from the observation of a name."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = NOTES) -> None:
+        self._name = name
         self._reports: dict[int, _Report] = {}
         #: The latest of Spark's reports that was read.
         self._read: tuple[str, int, str] | None = None
@@ -93,14 +113,22 @@ class History:
     def _collect(self, query: StreamingQuery) -> bool:
         before = self._read
         for report in self._unread(query):
-            seen = report.observedMetrics.get(_NOTES)
-            if seen is not None and seen["notes"]:
-                notes = [json.loads(from_cell) for from_cell in seen["notes"]]
-                done = _epoch(report.timestamp) + report.batchDuration / 1000
-                self._reports[report.batchId] = _Report(_rate(notes, report.batchDuration), notes, done)
+            self._take(report)
+        return self._read != before
+
+    def take(self, report: StreamingQueryProgress) -> None:
+        """Takes over what Spark reports of a micro-batch."""
+        with self._lock:
+            self._take(report)
+
+    def _take(self, report: StreamingQueryProgress) -> None:
+        seen = report.observedMetrics.get(self._name)
+        if seen is not None and seen["notes"]:
+            notes = [json.loads(from_cell) for from_cell in seen["notes"]]
+            done = _epoch(report.timestamp) + report.batchDuration / 1000
+            self._reports[report.batchId] = _Report(_rate(notes, report.batchDuration), notes, done)
         for batch in sorted(self._reports)[:-_MOST_BATCHES]:
             del self._reports[batch]
-        return self._read != before
 
     def _unread(self, query: StreamingQuery) -> list[StreamingQueryProgress]:
         """Returns the reports that were not read yet; parsing all of Spark's reports each time would be slow."""
@@ -136,6 +164,15 @@ class History:
         totals = totals_of((_operator_metrics(batch, line, report.at) for line in lines), watermark, streams)
         own = {field.name: getattr(totals, field.name) for field in fields(totals)}
         return QueryProgress(batch=batch, rows_per_second=report.rows_per_second, **own)
+
+    def before(self) -> dict[str, StreamProgress]:
+        """Returns how far streams had been read before the first micro-batch that it has, as after a restart."""
+        notes = self._reports[min(self._reports)].notes if self._reports else []
+        return {
+            name: stream_progress(Progress(**progress))
+            for from_cell in notes
+            for name, progress in from_cell.get("before", {}).items()
+        }
 
     def metrics(self, after: int = -1) -> list[OperatorMetrics]:
         """Returns what every operator and stream did in each micro-batch, or in those after one."""

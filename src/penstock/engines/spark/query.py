@@ -18,7 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
-from penstock.engines.metrics import CONTROLS, OperatorMetrics
+from penstock.engines.metrics import CONTROLS, OperatorMetrics, StreamProgress
 from penstock.engines.not_null import without_nulls
 from penstock.engines.spark.callbacks import Callbacks
 from penstock.engines.spark.cell import CellProcessor
@@ -27,7 +27,7 @@ from penstock.engines.spark.checkpoint import Checkpoint
 from penstock.engines.spark.declared import check_whole
 from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.listing import ListedFiles
-from penstock.engines.spark.metrics import History, QueryProgress, observed
+from penstock.engines.spark.metrics import NOTES, History, QueryProgress, observed
 from penstock.engines.spark.output import writer
 from penstock.engines.spark.reports import SlowStart, SparkDied, explained, naming
 from penstock.engines.spark.session import check_session, restore, set_for_queries
@@ -66,11 +66,13 @@ def build(
     control: DataFrame | None = None,
     forgetting: Forgetting = EAGER,
     planned: Plan | None = None,
+    observation: str = NOTES,
 ) -> DataFrame:
     """Returns the query as a streaming DataFrame: `_ts`, `_op`, and then the select list.
 
     `frames` are the streams and `tables` the static tables, by declared name. A row of `control` closes time.
-    `planned` is the query's plan with these cells, if there is one already.
+    `planned` is the query's plan with these cells, if there is one already. Spark's progress has what the cells did
+    under the name of the `observation`.
     """
     for spark in {(frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession for frame in frames.values()}:
         check_session(spark, query.zone)
@@ -79,7 +81,8 @@ def build(
     if forgetting.spill:
         message = "rows are spilled to the checkpoint folder, which a DataFrame does not know"
         raise PenstockError(message, "start the query with start(), or leave spill out")
-    return _build(_work(query, catalog, tables or {}, cells, horizon, forgetting, planned), frames, control)
+    work = _work(query, catalog, tables or {}, cells, horizon, forgetting, planned)
+    return _build(work, frames, control, observation)
 
 
 def start(
@@ -245,6 +248,10 @@ class RunningQuery:
         self._collect_if_alive()
         return self._history.progress()
 
+    def before(self) -> Mapping[str, StreamProgress]:
+        """Returns how far its streams had been read when it was started."""
+        return self._history.before()
+
     def metrics(self, after: int = -1) -> list[OperatorMetrics]:
         """Returns what every operator did in each completed micro-batch, or in those after one, by fragment and cell.
 
@@ -357,7 +364,7 @@ def _work(
     return with_tables(work, contents)
 
 
-def _build(work: Work, frames: Frames, control: DataFrame | None) -> DataFrame:
+def _build(work: Work, frames: Frames, control: DataFrame | None, observation: str = NOTES) -> DataFrame:
     sources = []
     for stream in work.streams:
         if stream.name not in frames:
@@ -378,5 +385,5 @@ def _build(work: Work, frames: Frames, control: DataFrame | None) -> DataFrame:
         packets = packets.groupBy("at").transformWithStateInPandas(
             Deferred(CellProcessor(work, level)), outputStructType=PACKETS, outputMode="Append", timeMode="None"
         )
-    packets = observed(packets)
+    packets = observed(packets, observation)
     return unpacked(packets, work.schema) if work.out is None else packets.where("data IS NOT NULL").select("data")

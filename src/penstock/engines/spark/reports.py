@@ -37,6 +37,16 @@ _STATE_STORE = re.compile(r"stateful_processor_api_client\.py.*^EOFError$", re.M
 _NO_CALL = "waiting for the Python worker to connect back"
 
 
+#: What Python says in a worker, or instead of starting one, that lacks what Penstock needs.
+_MISSING = re.compile(r"No module named '(penstock|numba|numpy|pyarrow|pandas|sqlglot)(?:\.[\w.]+)?'")
+
+#: How workers get what they need.
+INSTALL = (
+    "install penstock[spark] into the Python that spark.pyspark.python names on every host, or ship an environment: "
+    "pack it with venv-pack or conda-pack, and give it to spark-submit with --archives environment.tar.gz#environment "
+    "and --conf spark.pyspark.python=./environment/bin/python"
+)
+
 #: What Spark says of a query while its process is about to end.
 _STOPPED = r"stopped SparkContext|SparkContext (?:was|has been|is) (?:being )?(?:shut ?down|stopped)"
 
@@ -149,6 +159,8 @@ def error_of(said: list[str], definitions: Definitions = (), *, in_checkpoint: b
     if in_checkpoint:
         return _damaged(said)
     everything = "\n".join(said)
+    if found := _MISSING.search(everything):
+        return PenstockError(f"Spark's workers cannot import {found.group(1)}", INSTALL)
     if _STATE_STORE.search(everything):
         return PenstockError(
             "Spark's state store failed, and the query stopped after the last micro-batch that was completed",

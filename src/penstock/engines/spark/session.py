@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.engines.spark.reports import causes, plain_message, relayed
 from penstock.engines.spark.versions import refuse_older_for_running
+from penstock.engines.spark.workers import check_workers
 from penstock.errors import PenstockError
 from penstock.masking import remember_secrets
 
@@ -114,6 +115,7 @@ def check_session(spark: SparkSession, zone: str = DEFAULT) -> None:
     problems = [*_wrong_zone(spark, zone), *_wrong_python(spark)]
     if problems:
         raise PenstockError("; ".join(message for message, _ in problems), "; ".join(hint for _, hint in problems))
+    check_workers(spark)
     remember_secrets(spark.sparkContext.getConf().getAll())
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 from penstock.algebra.printing import Json
 from penstock.closing.bounds import Bound, plus
 from penstock.engines.spark.lint.bounds import states
 from penstock.engines.spark.lint.remedies import Remedy, remedies, together
 from penstock.engines.spark.lint.stateful import Deduplication, Grouping, Key, Limit, OwnState, Stateful, StreamJoin
+from penstock.register.html import actions_html, card
 from penstock.register.states import State
 
 
@@ -90,6 +92,17 @@ class SparkVerdict:
             lines += [f"why: {self.hint}"] if self.hint else []
             lines += self._advice()
         return "\n".join((*lines, *(f"warning: {warning}" for warning in self.warnings)))
+
+    def _repr_html_(self) -> str:
+        grows = () if self.safe or self.refusal is not None else dict.fromkeys(s.because for s in self.unbounded)
+        parts = [f"<div>{escape(why, quote=False)}</div>" for why in grows]
+        if self.hint and not self.safe:
+            lead = "why" if self.refusal is None else "hint"
+            parts.append(f"<div><b>{lead}</b>: {escape(self.hint, quote=False)}</div>")
+        parts.append(actions_html(self.actions))
+        parts += [f"<div><b>warning</b>: {escape(warning, quote=False)}</div>" for warning in self.warnings]
+        said = self.message if self.safe or self.refusal is not None else "not safe"
+        return card(self.name, said, parts, is_safe=self.safe)
 
     def explanation(self) -> str:
         """The proof of each bound."""
