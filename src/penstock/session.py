@@ -248,6 +248,8 @@ class Query:
         self._controls: Controls | None = None
         #: The verdict with which it was last let run.
         self._admitted: Any = None
+        #: The plan by which it runs, or ran last.
+        self._planned: Any = None
 
     @property
     def name(self) -> str:
@@ -305,7 +307,8 @@ class Query:
             )
         self._controls = Controls(running.engines)
         running.between_steps = self._controls.apply
-        self._page = self._recorder(running.engines[0].plan, "embedded")
+        self._planned = running.engines[0].plan
+        self._page = self._recorder(self._planned, "embedded")
         try:
             for result in running.results():
                 assert result is not None
@@ -323,7 +326,7 @@ class Query:
         self._metrics += [metric.as_json() for metric in lines]
         watching = self._session._watching
         if watching is not None:
-            watching.take(self._admitted, lines)
+            watching.take(self._admitted, self._planned, lines)
         if self._page is not None:
             self._page.take(lines)
 
@@ -332,7 +335,8 @@ class Query:
         page = self._session.page
         if page is None:
             return None
-        from penstock.monitor.page.plan_document import Asked, plan_document  # noqa: PLC0415
+        from penstock.monitor.page.asked import Asked  # noqa: PLC0415
+        from penstock.monitor.page.plan_document import plan_document  # noqa: PLC0415
         from penstock.monitor.page.recorder import Recorder  # noqa: PLC0415
 
         left_out = tuple(map(str, running(self.bound, self._session.catalog).eliminations))
@@ -349,7 +353,7 @@ class Query:
             if query._started is not None:
                 lines = query._started.metrics(after=query._told)
                 query._told = max((line.step for line in lines), default=query._told)
-                watching.take(query._admitted, lines)
+                watching.take(query._admitted, query._planned, lines)
         yield from watching.changes(self.name)
 
     @property
@@ -415,6 +419,7 @@ class Query:
             forgetting=forgetting,
             planned=planned,
         )
+        self._planned = planned
         self._told, self._controls = -1, Controls([self._started])
         self._page = self._recorder(planned, "spark")
         if self._page is not None:

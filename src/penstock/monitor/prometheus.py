@@ -5,12 +5,11 @@ Names begin with `penstock_` and have a unit, those that only grow end in `_tota
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.engines.metrics import CONTROLS, DICTIONARY, OperatorMetrics
-from penstock.monitor.bounds import LiveBound
-from penstock.monitor.sysstream import operator_key
+from penstock.monitor.bounds import Bounds
 
 #: What a server says that it gives.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -32,7 +31,7 @@ class Family:
 
 def exposition(
     metrics: Iterable[OperatorMetrics],
-    bounds: Mapping[str, Sequence[LiveBound]] | None = None,
+    bounds: Bounds | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> str:
     """Returns metrics in Prometheus's text format. What lines count is taken to be counted since the start.
@@ -144,13 +143,11 @@ def _lag(line: OperatorMetrics) -> Samples:
         yield {"stream": line.stream or ""}, max(0, line.newest - line.watermark) / 1e6
 
 
-def _bound_family(bounds: Mapping[str, Sequence[LiveBound]]) -> Family:
-    sizes = {(query, bound.operator): bound.size for query, some in bounds.items() for bound in some}
-
+def _bound_family(bounds: Bounds) -> Family:
     def samples(line: OperatorMetrics) -> Samples:
-        size = sizes.get((line.query, operator_key(line)))
-        if size is not None and (line.state_bytes or line.state_rows):
-            yield _place(line), size
+        bound = bounds.get(line.query, {}).get((line.fragment, line.operator))
+        if bound is not None and bound.cell_size is not None and (line.state_bytes or line.state_rows):
+            yield _place(line), bound.cell_size
 
     return Family("penstock_state_bound_rows", "gauge", "Rows that it was proved to keep at most.", samples)
 

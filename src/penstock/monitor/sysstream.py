@@ -8,12 +8,12 @@ All of them are derived from the metrics of a step, and from nothing else. A row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
 from penstock.engines.metrics import CONTROLS, DICTIONARY, OperatorMetrics
-from penstock.monitor.bounds import LiveBound
+from penstock.monitor.bounds import Bounds, LiveBound, QueryBounds
 from penstock.plan.decisions import FilterDecision
 
 
@@ -46,9 +46,7 @@ _OF_QUERY = (
 )
 
 
-def properties(
-    lines: Iterable[OperatorMetrics], at: int, bounds: Mapping[str, Iterable[LiveBound]] | None = None
-) -> list[Property]:
+def properties(lines: Iterable[OperatorMetrics], at: int, bounds: Bounds | None = None) -> list[Property]:
     """Returns the properties that the metrics of steps say, published at an instant.
 
     `bounds` are what was proved of each query's state.
@@ -57,7 +55,7 @@ def properties(
     all_lines = sorted(lines, key=lambda line: (line.query, line.step))
     for (query, _), of_step in groupby(all_lines, key=lambda line: (line.query, line.step)):
         step = list(of_step)
-        proved = _by_operator((bounds or {}).get(query, ()))
+        proved = (bounds or {}).get(query, {})
         for line in step:
             found += _of_line(line, at, proved)
         found += _of_cells(step, at)
@@ -72,7 +70,7 @@ def entity_of(line: OperatorMetrics) -> str:
     return f"{line.fragment}.{line.operator}"
 
 
-def _of_line(line: OperatorMetrics, at: int, proved: Mapping[str, LiveBound]) -> Iterator[Property]:
+def _of_line(line: OperatorMetrics, at: int, proved: QueryBounds) -> Iterator[Property]:
     entity, cell = entity_of(line), line.cell
     if line.operator == CONTROLS:
         for change in line.changes:
@@ -92,7 +90,7 @@ def _of_line(line: OperatorMetrics, at: int, proved: Mapping[str, LiveBound]) ->
                     place = f"input {number} depth {depth}"
                     yield Property(at, line.query, entity, "operator", cell, name, count, place)
     if line.state_bytes or line.state_rows:
-        yield from _of_synopsis(line, at, entity, proved.get(operator_key(line)))
+        yield from _of_synopsis(line, at, entity, proved.get((line.fragment, line.operator)))
     for index in line.indexes:
         name = f"{entity} input {index.input} ({', '.join(index.columns)})"
         yield Property(at, line.query, name, "index", cell, "buckets", index.buckets)
@@ -116,7 +114,7 @@ def _of_synopsis(line: OperatorMetrics, at: int, entity: str, bound: LiveBound |
             value = getattr(line.on_disk, name)
             yield Property(at, line.query, entity, "synopsis", line.cell, f"disk_{name}", value, line.stream)
     if bound is not None:
-        yield Property(at, line.query, entity, "synopsis", line.cell, "bound", bound.size, bound.words)
+        yield Property(at, line.query, entity, "synopsis", line.cell, "bound", bound.cell_size, bound.words)
 
 
 def _of_filters(line: OperatorMetrics, at: int, entity: str) -> Iterator[Property]:
@@ -164,12 +162,3 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def operator_key(line: OperatorMetrics) -> str:
-    """Returns what bounds call an operator: the occurrence that it reads, or its kind."""
-    return line.stream or line.operator.rstrip("0123456789")
-
-
-def _by_operator(bounds: Iterable[LiveBound]) -> dict[str, LiveBound]:
-    return {bound.operator: bound for bound in bounds}

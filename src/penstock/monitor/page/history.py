@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.monitor.page.plan_document import entity_of
+from penstock.monitor.page.plan_graph import entity_of
 
 #: What is counted in a step, and adds up.
 FLOWS = ("rows_in", "rows_out", "nanoseconds", "late_rows", "bad_rows", "function_errors", "probes", "matches")

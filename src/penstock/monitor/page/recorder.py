@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from penstock.engines.metrics import OperatorMetrics
 from penstock.monitor.page.findings import findings
 from penstock.monitor.page.history import PROPERTIES, SECONDS, History, Line
-from penstock.monitor.page.plan_document import entity_of
+from penstock.monitor.page.plan_graph import entity_of
 from penstock.plan.constraint_report import ConstraintReport, together
 
 #: Decisions and changes of settings that are kept.
