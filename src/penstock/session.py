@@ -73,6 +73,8 @@ class Session:
         self.catalog = Catalog()
         self._data: dict[str, SourceData] = {}
         self._queries: dict[str, Query] = {}
+        #: The queries to which rows are pushed.
+        self._open: list[OpenQuery] = []
         self._page: PageServer | None = None
         self._watching: Watching | None = None
 
@@ -121,6 +123,18 @@ class Session:
         data = _readable(name, data)
         elements = [*_columns(data), *_each(constraints)]
         self._declare(f"CREATE OR REPLACE TABLE {_quoted(name)} ({', '.join(elements)})", name, data)
+
+    def push(self, stream: str, data: SourceData) -> None:
+        """Gives rows of a stream, in the order of their arrival, to the open queries that read it.
+
+        Rows that outrun the memory budget of a query are worked on before the call returns.
+        """
+        readers = [each for each in self._open if stream in each.streams]
+        if not readers:
+            hint = "open a query that reads it first, with query.open()"
+            raise PenstockError(f"no open query reads {stream}", hint)
+        for reader in readers:
+            reader.push(stream, data)
 
     def function(
         self,
@@ -321,6 +335,45 @@ class Query:
             if self._page is not None:
                 self._page.end()
 
+    def open(
+        self,
+        *,
+        cells: int = 1,
+        horizon: int | None = None,
+        memory: int | str | None = None,
+        scheduling: str = "chain",
+        forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
+    ) -> OpenQuery:
+        """Lets rows be pushed to it in this process, by `session.push`, until it is finished or closed.
+
+        `memory` is what rows may take, as '512MB', and `scheduling` says what runs first where rows wait: 'chain',
+        'greedy' or 'fifo'.
+        """
+        from penstock.engines.planning import plan_of  # noqa: PLC0415
+        from penstock.engines.queued_run import open_queued  # noqa: PLC0415
+        from penstock.monitor.control import Controls  # noqa: PLC0415
+
+        self._admit()
+        self._refuse_sysstream()
+        catalog = self._session.catalog
+        handed = {name: _collected(name, data) for name, data in self._session.data.items() if not _is_live(data)}
+        with limited(self._effort):
+            planned = self._planned = plan_of(self.bound, catalog, cells, forgetting, adaptive)
+        run = open_queued(planned, catalog, handed, horizon, self._admitted.bound.size)
+        self._metrics, self._started = [], None
+        self._controls = Controls([run.engine])
+        if scheduling != run.engine.settings.scheduling:
+            self._controls.set("scheduling", scheduling)
+        if memory is not None:
+            self._controls.set("memory", str(memory))
+        self._controls.apply()
+        run.between_steps = self._controls.apply
+        self._page = self._recorder(planned, "embedded")
+        opened = OpenQuery(self, run)
+        self._session._open.append(opened)
+        return opened
+
     def _stepped(self, lines: list[Any]) -> None:
         """Keeps the metrics of a step, and publishes them if a query of the session reads them."""
         self._metrics += [metric.as_json() for metric in lines]
@@ -429,7 +482,7 @@ class Query:
         return self._started
 
     def _refuse_sysstream(self) -> None:
-        """Refuses to run a query on Spark that reads what this process publishes."""
+        """Refuses to start or open a query that reads what this process publishes."""
         if reads_sysstream(self.bound):
             message = f"{self.name} reads sysstream, which this process fills"
             raise PenstockError(message, "use run() or to_arrow(): they say what queries on Spark do, too")
@@ -468,6 +521,50 @@ class Query:
         return f"<query {self.name}: {columns}>"
 
 
+class OpenQuery:
+    """A query that runs in this process on the rows that are pushed to it."""
+
+    def __init__(self, query: Query, run: Any) -> None:
+        self._query, self._run = query, run
+
+    @property
+    def streams(self) -> list[str]:
+        """Returns the streams that it reads."""
+        return list(self._run.engine.streams)
+
+    def push(self, stream: str, data: SourceData) -> None:
+        """Takes rows of a stream; `session.push` gives them to all open queries."""
+        self._run.push_all(_readable(stream, data))
+
+    def changes(self) -> Iterator[Any]:
+        """Works on what waits, and yields Arrow tables of the changes that there are by now."""
+        yield from self._told(self._run.changes())
+
+    def finish(self) -> Iterator[Any]:
+        """Ends its streams, and yields the changes up to the horizon. It is closed then."""
+        yield from self._told(self._run.finish())
+        self.close()
+
+    def close(self) -> None:
+        """Takes no rows any more, and forgets those that it has."""
+        if self in self._query._session._open:
+            self._query._session._open.remove(self)
+            self._query._controls = None
+            self._run.engine.close()
+            if self._query._page is not None:
+                self._query._page.end()
+
+    def _told(self, blocks: Iterator[Any]) -> Iterator[Any]:
+        yield from (block for block in blocks if block.num_rows)
+        self._query._stepped(self._run.engine.metrics())
+
+    def __enter__(self) -> OpenQuery:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
 def _readable(name: str, data: SourceData) -> SourceData:
     """Returns a Spark DataFrame as it is, anything else as rows with a schema."""
     if _is_spark(data):
@@ -485,6 +582,11 @@ def _collected(name: str, data: SourceData) -> SourceData:
         message = f"{name} is a streaming DataFrame, which only Spark can read"
         raise PenstockError(message, "use dataframe() or start(...) instead of run() or to_arrow()")
     return _readable(name, data.toArrow())
+
+
+def _is_live(data: SourceData) -> bool:
+    """Returns whether data is a streaming DataFrame."""
+    return _is_spark(data) and bool(data.isStreaming)
 
 
 def _columns(data: SourceData) -> list[str]:
