@@ -478,7 +478,7 @@ class Query:
         if self._page is not None:
             from penstock.monitor.page.following import follow  # noqa: PLC0415
 
-            follow(self._started, self._page)
+            follow(self._started, self._page, self._controls)
         return self._started
 
     def _refuse_sysstream(self) -> None:

@@ -110,13 +110,13 @@ class Controls:
             return
         with self._lock:
             pending, self._pending = self._pending, []
-        for query in self._queries:
-            settings, changes = query.settings, []
-            for name, value in pending:
-                before = self._read(settings, name)
-                settings = self._changed(settings, name, value)
-                changes.append(SettingChange(name, before, self._read(settings, name)))
-            query.adjust(settings, changes)
+            for query in self._queries:
+                settings, changes = query.settings, []
+                for name, value in pending:
+                    before = self._read(settings, name)
+                    settings = self._changed(settings, name, value)
+                    changes.append(SettingChange(name, before, self._read(settings, name)))
+                query.adjust(settings, changes)
         for name, value in pending:
             LOG.info("%s is now %s", name, value)
 
