@@ -22,7 +22,10 @@ _PAUSE = 1.0
 _RATE_SECONDS = 10.0
 
 #: What a line counts of its step only.
-COUNTED = ("rows_in", "rows_out", "late_rows", "bad_rows", "function_errors", "nanoseconds")
+COUNTED = (
+    *("rows_in", "rows_out", "late_rows", "bad_rows", "function_errors", "nanoseconds"),
+    *("cache_lookups", "cache_hits"),
+)
 
 #: Decisions of a query that are remembered.
 _DECISIONS = 50

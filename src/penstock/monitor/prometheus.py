@@ -120,6 +120,14 @@ def _of_disk(name: str) -> Callable[[OperatorMetrics], Samples]:
     return samples
 
 
+def _of_caches(name: str) -> Callable[[OperatorMetrics], Samples]:
+    def samples(line: OperatorMetrics) -> Samples:
+        if line.cache_lookups or line.cache_bytes:
+            yield _place(line), getattr(line, name)
+
+    return samples
+
+
 def _evaluations(line: OperatorMetrics) -> Samples:
     for text, count in zip(line.filter_order, line.evaluations, strict=True):
         yield {"filter": text, **_place(line)}, count
@@ -207,6 +215,9 @@ FAMILIES: tuple[Family, ...] = (
         _of_constraints("false_negatives"),
     ),
     Family("penstock_filter_evaluations_total", "counter", "Rows on which a filter was evaluated.", _evaluations),
+    Family("penstock_cache_lookups_total", "counter", "Lookups in caches of a join.", _of_caches("cache_lookups")),
+    Family("penstock_cache_hits_total", "counter", "Lookups that found their key.", _of_caches("cache_hits")),
+    Family("penstock_cache_bytes", "gauge", "Bytes of the caches of a join.", _of_caches("cache_bytes")),
     Family("penstock_spilled_rows", "gauge", "Rows that are on disk.", _of_disk("rows")),
     Family("penstock_spilled_bytes", "gauge", "Bytes that are on disk.", _of_disk("bytes")),
     Family("penstock_brought_back_rows_total", "counter", "Rows that were brought back.", _of_disk("brought_back")),

@@ -2,8 +2,8 @@
 
 All of them are derived from the metrics of a step, and from nothing else. A row is one property of one entity:
 
-    metrics of a step ──▶ source, operator, synopsis, index, monitor, filter order, setting     one or more per line
-                     └──▶ cell, query                                                        sums over lines
+    metrics of a step ──▶ source, operator, synopsis, index, monitor, filter order, cache, setting    of each line
+                     └──▶ cell, query                                                                 sums over lines
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from penstock.engines.metrics import CONTROLS, DICTIONARY, OperatorMetrics
 from penstock.monitor.bounds import Bounds, LiveBound, QueryBounds
+from penstock.plan.cache_decisions import cache_text
 from penstock.plan.decisions import FilterDecision
 
 
@@ -103,6 +104,9 @@ def _of_line(line: OperatorMetrics, at: int, proved: QueryBounds) -> Iterator[Pr
             )
     if line.filter_order:
         yield from _of_filters(line, at, entity)
+    if line.cache_lookups or line.cache_bytes:
+        for name in ("lookups", "hits", "bytes"):
+            yield Property(at, line.query, entity, "cache", cell, name, getattr(line, f"cache_{name}"))
     yield from _of_decisions(line, at)
 
 
@@ -129,6 +133,10 @@ def _of_decisions(line: OperatorMetrics, at: int) -> Iterator[Property]:
         kind = "filter order" if isinstance(decision, FilterDecision) else "probe paths"
         text = f"{decision.reason} after {decision.at} rows: {decision.choice}"
         yield Property(at, line.query, decision.place, kind, line.cell, "decision", decision.number, text)
+    for cached in line.cache_decisions:
+        used = ", ".join(map(cache_text, cached["used"])) or "none"
+        text = f"{cached['verdict']} after {cached['at']} rows: {used}"
+        yield Property(at, line.query, cached["place"], "cache", line.cell, "decision", cached["number"], text)
 
 
 def _of_cells(step: list[OperatorMetrics], at: int) -> Iterator[Property]:
