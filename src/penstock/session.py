@@ -33,7 +33,7 @@ from penstock.register import UnusedProof, Verdict, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.sql.system_streams import reads_sysstream
-from penstock.types import Type, duration_text, instant_text
+from penstock.types import duration_text, instant_text
 
 if TYPE_CHECKING:  # libraries for data are loaded when they are needed
     from penstock.monitor.control import Controls
@@ -87,6 +87,8 @@ class Session:
         self.catalog = Catalog()
         self._data: dict[str, SourceData] = {}
         self._queries: dict[str, Query] = {}
+        #: The queries to which rows are pushed.
+        self._open: list[OpenQuery] = []
         self._page: PageServer | None = None
         self._watching: Watching | None = None
 
@@ -138,6 +140,18 @@ class Session:
         columns, further = _columns(name, data), list(_each(constraints))
         elements = ", ".join((*columns.elements(), *further))
         self._declare(f"CREATE OR REPLACE TABLE {quoted(name)} ({elements})", columns, further, data)
+
+    def push(self, stream: str, data: SourceData) -> None:
+        """Gives rows of a stream, in the order of their arrival, to the open queries that read it.
+
+        Rows that outrun the memory budget of a query are worked on before the call returns.
+        """
+        readers = [each for each in self._open if stream in each.streams]
+        if not readers:
+            hint = "open a query that reads it first, with query.open()"
+            raise PenstockError(f"no open query reads {stream}", hint)
+        for reader in readers:
+            reader.push(stream, data)
 
     def function(
         self,
@@ -272,6 +286,8 @@ class Query:
         self._controls: Controls | None = None
         #: The verdict with which it was last let run.
         self._admitted: Any = None
+        #: The plan by which it runs, or ran last.
+        self._planned: Any = None
 
     @property
     def name(self) -> str:
@@ -329,7 +345,8 @@ class Query:
             )
         self._controls = Controls(running.engines)
         running.between_steps = self._controls.apply
-        self._page = self._recorder(running.engines[0].plan, "embedded")
+        self._planned = running.engines[0].plan
+        self._page = self._recorder(self._planned, "embedded")
         try:
             for result in running.results():
                 assert result is not None
@@ -342,12 +359,51 @@ class Query:
             if self._page is not None:
                 self._page.end()
 
+    def open(
+        self,
+        *,
+        cells: int = 1,
+        horizon: int | None = None,
+        memory: int | str | None = None,
+        scheduling: str = "chain",
+        forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
+    ) -> OpenQuery:
+        """Lets rows be pushed to it in this process, by `session.push`, until it is finished or closed.
+
+        `memory` is what rows may take, as '512MB', and `scheduling` says what runs first where rows wait: 'chain',
+        'greedy' or 'fifo'.
+        """
+        from penstock.engines.planning import plan_of  # noqa: PLC0415
+        from penstock.engines.queued_run import open_queued  # noqa: PLC0415
+        from penstock.monitor.control import Controls  # noqa: PLC0415
+
+        self._admit()
+        self._refuse_sysstream()
+        catalog = self._session.catalog
+        handed = {name: _collected(name, data) for name, data in self._session.data.items() if not _is_live(data)}
+        with limited(self._effort):
+            planned = self._planned = plan_of(self.bound, catalog, cells, forgetting, adaptive)
+        run = open_queued(planned, catalog, handed, horizon, self._admitted.bound.size)
+        self._metrics, self._started = [], None
+        self._controls = Controls([run.engine])
+        if scheduling != run.engine.settings.scheduling:
+            self._controls.set("scheduling", scheduling)
+        if memory is not None:
+            self._controls.set("memory", str(memory))
+        self._controls.apply()
+        run.between_steps = self._controls.apply
+        self._page = self._recorder(planned, "embedded")
+        opened = OpenQuery(self, run)
+        self._session._open.append(opened)
+        return opened
+
     def _stepped(self, lines: list[Any]) -> None:
         """Keeps the metrics of a step, and publishes them if a query of the session reads them."""
         self._metrics += [metric.as_json() for metric in lines]
         watching = self._session._watching
         if watching is not None:
-            watching.take(self._admitted, lines)
+            watching.take(self._admitted, self._planned, lines)
         if self._page is not None:
             self._page.take(lines)
 
@@ -356,7 +412,8 @@ class Query:
         page = self._session.page
         if page is None:
             return None
-        from penstock.monitor.page.plan_document import Asked, plan_document  # noqa: PLC0415
+        from penstock.monitor.page.asked import Asked  # noqa: PLC0415
+        from penstock.monitor.page.plan_document import plan_document  # noqa: PLC0415
         from penstock.monitor.page.recorder import Recorder  # noqa: PLC0415
 
         left_out = tuple(map(str, running(self.bound, self._session.catalog).eliminations))
@@ -373,7 +430,7 @@ class Query:
             if query._started is not None:
                 lines = query._started.metrics(after=query._told)
                 query._told = max((line.step for line in lines), default=query._told)
-                watching.take(query._admitted, lines)
+                watching.take(query._admitted, query._planned, lines)
         yield from watching.changes(self.name)
 
     @property
@@ -448,16 +505,17 @@ class Query:
             forgetting=forgetting,
             planned=planned,
         )
+        self._planned = planned
         self._told, self._controls = -1, Controls([self._started])
         self._page = self._recorder(planned, "spark")
         if self._page is not None:
             from penstock.monitor.page.following import follow  # noqa: PLC0415
 
-            follow(self._started, self._page)
+            follow(self._started, self._page, self._controls)
         return self._started
 
     def _refuse_sysstream(self) -> None:
-        """Refuses to run a query on Spark that reads what this process publishes."""
+        """Refuses to start or open a query that reads what this process publishes."""
         if reads_sysstream(self.bound):
             message = f"{self.name} reads sysstream, which this process fills"
             raise PenstockError(message, "use run() or to_arrow(): they say what queries on Spark do, too")
@@ -527,6 +585,50 @@ def _cell(value: Any) -> str:
     return f"<td>{shown}</td>"
 
 
+class OpenQuery:
+    """A query that runs in this process on the rows that are pushed to it."""
+
+    def __init__(self, query: Query, run: Any) -> None:
+        self._query, self._run = query, run
+
+    @property
+    def streams(self) -> list[str]:
+        """Returns the streams that it reads."""
+        return list(self._run.engine.streams)
+
+    def push(self, stream: str, data: SourceData) -> None:
+        """Takes rows of a stream; `session.push` gives them to all open queries."""
+        self._run.push_all(_readable(stream, data))
+
+    def changes(self) -> Iterator[Any]:
+        """Works on what waits, and yields Arrow tables of the changes that there are by now."""
+        yield from self._told(self._run.changes())
+
+    def finish(self) -> Iterator[Any]:
+        """Ends its streams, and yields the changes up to the horizon. It is closed then."""
+        yield from self._told(self._run.finish())
+        self.close()
+
+    def close(self) -> None:
+        """Takes no rows any more, and forgets those that it has."""
+        if self in self._query._session._open:
+            self._query._session._open.remove(self)
+            self._query._controls = None
+            self._run.engine.close()
+            if self._query._page is not None:
+                self._query._page.end()
+
+    def _told(self, blocks: Iterator[Any]) -> Iterator[Any]:
+        yield from (block for block in blocks if block.num_rows)
+        self._query._stepped(self._run.engine.metrics())
+
+    def __enter__(self) -> OpenQuery:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
 def _readable(name: str, data: SourceData) -> SourceData:
     """Returns a Spark DataFrame as it is, anything else as rows with a schema."""
     if _is_spark(data):
@@ -544,6 +646,11 @@ def _collected(name: str, data: SourceData) -> SourceData:
         message = f"{name} is a streaming DataFrame, which only Spark can read"
         raise PenstockError(message, "use dataframe() or start(...) instead of run() or to_arrow()")
     return _readable(name, data.toArrow())
+
+
+def _is_live(data: SourceData) -> bool:
+    """Returns whether data is a streaming DataFrame."""
+    return _is_spark(data) and bool(data.isStreaming)
 
 
 def _columns(name: str, data: SourceData) -> HandedColumns:

@@ -79,7 +79,7 @@ def engine() -> Iterator[EmbeddedEngine]:
     """A query that runs in this process, and listens."""
     script = bind_text(DDL + QUERY).checked()
     engine = EmbeddedEngine(script.queries[0], script.catalog)
-    live = Live({"q": live_bounds(check_query(script.queries[0], script.catalog))})
+    live = Live({"q": live_bounds(check_query(script.queries[0], script.catalog), engine.plan)})
     controls = Controls([engine])
     listener = RunSocket("orders", partial(answered, "orders", controls, live))
     engine.push("s", batch(engine.streams["s"].definition, [(n % 3, n) for n in range(100)]))

@@ -9,12 +9,15 @@ import urllib.request
 import pytest
 
 from penstock import PenstockError
+from penstock.closing.bounds import entries
+from penstock.closing.proof import Proof
 from penstock.engines.metrics import OperatorMetrics
-from penstock.monitor.bounds import LiveBound
+from penstock.monitor.bounds import HeldState, LiveBound
 from penstock.monitor.live import Live
 from penstock.monitor.prometheus import FAMILIES, exposition
 from penstock.monitor.prometheus_server import PrometheusServer
 from penstock.plan.constraint_report import ConstraintReport
+from penstock.register.states import State, StatefulOperator, Theory
 
 SAMPLE = re.compile(r'[a-zA-Z_:][a-zA-Z0-9_:]*\{([a-z_]+="(?:[^"\\\n]|\\\\|\\"|\\n)*",?)*\} -?[0-9.e+-]+')
 
@@ -40,7 +43,9 @@ LINES = [
 
 
 def test_every_line_is_of_the_format_and_every_family_has_help_and_a_type() -> None:
-    text = exposition(LINES, {"q": [LiveBound("join", 20, "20 rows", "", True)]}, {"run": "r"})
+    state = State(StatefulOperator.JOIN, None, entries(20, "row"), Theory.WINDOWS, Proof("20 rows"), "j")
+    bounds = {"q": {(0, "join2"): LiveBound((HeldState(state, copies=2),))}}
+    text = exposition(LINES, bounds, {"run": "r"})
     assert text.endswith("\n")
     names: list[str] = []
     for line in text.splitlines():

@@ -72,8 +72,8 @@ def test_a_query_over_sysstream_says_what_the_reference_says(text: str) -> None:
     watch = Watch(query, bound.catalog, SYSSTREAM)
     clock = Ticks()
     sysstream = SysStream([watch], clock)
-    script = bind_text(DDL).checked()
-    sysstream.prove({"q": live_bounds(check_query(script.queries[0], script.catalog))})
+    engine = engine_of(cells=2)
+    sysstream.prove({"q": live_bounds(check_query(*_checked()), engine.plan)})
     published: list[Property] = []
     push = watch.push
 
@@ -90,7 +90,7 @@ def test_a_query_over_sysstream_says_what_the_reference_says(text: str) -> None:
         for _, rows in sysstream.changes():
             log += logged(rows, query)
 
-    stepped(engine_of(cells=2), between)
+    stepped(engine, between)
     horizon = sysstream._latest
     for rows in watch.changes(horizon + 1):
         log += logged(rows, query)
@@ -105,12 +105,13 @@ def _as_doubles(row: Property) -> tuple[object, ...]:
 
 def test_every_kind_of_entity_publishes() -> None:
     found: list[Property] = []
-    bounds = {"q": live_bounds(check_query(*_checked()))}
+    engine = engine_of(cells=2)
+    bounds = {"q": live_bounds(check_query(*_checked()), engine.plan)}
 
     def between(engine: EmbeddedEngine) -> None:
         found.extend(properties(engine.metrics(), 7, bounds))
 
-    stepped(engine_of(cells=2), between)
+    stepped(engine, between)
     kinds = {row.kind for row in found}
     assert kinds >= {"source", "operator", "synopsis", "index", "monitor", "filter order", "cell", "query"}
     of = {(row.kind, row.property) for row in found}

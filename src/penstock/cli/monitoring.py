@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.sinks import Sink, open_sink
 from penstock.engines.watching import Watch
 from penstock.errors import PenstockError
-from penstock.monitor.bounds import LiveBound, live_bounds
+from penstock.monitor.bounds import live_bounds
 from penstock.monitor.control import Adjustable, Controls
 from penstock.monitor.live import Live
 from penstock.monitor.observing import Observers
@@ -28,6 +28,7 @@ from penstock.monitor.prometheus_server import PrometheusServer
 from penstock.monitor.publishing import SysStream
 from penstock.monitor.requests import answered
 from penstock.monitor.run_socket import RunSocket
+from penstock.plan.fragments import Plan
 from penstock.register import Verdict
 from penstock.sql.system_streams import SYSSTREAM
 
@@ -35,17 +36,21 @@ from penstock.sql.system_streams import SYSSTREAM
 class Monitoring:
     """All that looks at one run, from its start to its end. The run is adjusted through `controls`."""
 
-    def __init__(
-        self, args: argparse.Namespace, progress: ProgressLine, bounds: Mapping[str, Sequence[LiveBound]]
-    ) -> None:
+    def __init__(self, args: argparse.Namespace, progress: ProgressLine) -> None:
         self._name = Path(args.file).stem if args.file != "-" else "stdin"
         self._progress = progress
         self._sysstream = SysStream()
-        self._sysstream.prove(bounds)
         self._sinks: dict[str, Sink] = {}
-        self.live = Live(bounds)
+        self.live = Live()
         self.observers = Observers([self._sysstream, self.live])
         self.controls = Controls(())
+
+    def prove(self, verdicts: Iterable[Verdict], plans: Iterable[Plan]) -> None:
+        """Takes what was proved of the queries, each of which runs by its plan, to show it beside what they keep."""
+        self.live.bounds = {
+            verdict.name: live_bounds(verdict, plan) for verdict, plan in zip(verdicts, plans, strict=True)
+        }
+        self._sysstream.prove(self.live.bounds)
 
     def watch(self, watched: WatchedQuery, *, overwrite: bool) -> Callable[[], None]:
         """Adds a query over `sysstream`, and returns what gives it up."""
@@ -112,11 +117,11 @@ class Monitoring:
 
 @contextmanager
 def monitored(
-    args: argparse.Namespace, verdicts: Sequence[Verdict], watched: Sequence[WatchedQuery], progress: ProgressLine
+    args: argparse.Namespace, watched: Sequence[WatchedQuery], progress: ProgressLine
 ) -> Iterator[Monitoring]:
     """Opens what the arguments of a run ask for, before it starts: what cannot be opened fails early."""
     with ExitStack() as stack:
-        monitoring = Monitoring(args, progress, {verdict.name: live_bounds(verdict) for verdict in verdicts})
+        monitoring = Monitoring(args, progress)
         monitoring.observers.add(stack.enter_context(MetricsFile(args.metrics, overwrite=args.overwrite)))
         for each in watched:
             stack.callback(monitoring.watch(each, overwrite=args.overwrite))

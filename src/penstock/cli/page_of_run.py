@@ -18,7 +18,8 @@ from penstock.elimination import running
 from penstock.engines.drafts import existing
 from penstock.monitor.control import Controls
 from penstock.monitor.page.address import address_of
-from penstock.monitor.page.plan_document import Asked, plan_document
+from penstock.monitor.page.asked import Asked
+from penstock.monitor.page.plan_document import plan_document
 from penstock.monitor.page.recorder import Recorder
 from penstock.monitor.page.report import write_plan, write_report
 from penstock.monitor.page.serving import PageServer

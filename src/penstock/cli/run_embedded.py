@@ -51,7 +51,8 @@ def run_embedded(
             warn=progress.warn,
         )
         stack.callback(running.close)
-        monitoring = stack.enter_context(monitored(args, verdicts, watched, progress))
+        monitoring = stack.enter_context(monitored(args, watched, progress))
+        monitoring.prove(verdicts, [engine.plan for engine in running.engines])
         controls = stack.enter_context(monitoring.adjusting(running.engines))
         running.between_steps = controls.apply
         running.proved = {verdict.name: verdict.bound.size for verdict in verdicts}

@@ -84,7 +84,7 @@ def run_spark(
     titled = len(queries) > 1 or any(each.output == "-" for each in watched)
     with ExitStack() as stack:
         stack.enter_context(nullcontext() if args.debug else silent_about_lost_java())
-        monitoring = stack.enter_context(monitored(args, verdicts, watched, progress))
+        monitoring = stack.enter_context(monitored(args, watched, progress))
         temporary = tempfile.TemporaryDirectory(prefix=scratch_prefix(), ignore_cleanup_errors=True)
         scratch = Path(stack.enter_context(temporary))
         started: list[_Started] = []
@@ -92,6 +92,7 @@ def run_spark(
             for query, output in queries:
                 started.append(_start(script, query, output, args, progress, scratch=scratch, titled=titled))
                 stack.callback(started[-1].running.stop)
+        monitoring.prove(verdicts, [each.planned for each in started])
         controls = stack.enter_context(monitoring.adjusting([each.running for each in started]))
         planned = [(query, each.planned) for (query, _), each in zip(queries, started, strict=True)]
         stack.enter_context(shown(args, script, planned, verdicts, monitoring, controls))

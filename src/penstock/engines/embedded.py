@@ -112,6 +112,7 @@ class EmbeddedEngine:
             [[[] for _ in some] for _ in range(fragment.cells)]
             for fragment, some in zip(self.plan.fragments, self._inputs, strict=True)
         ]
+        self._inbox_bytes = [0 for _ in self.plan.fragments]
         self._arrivals: list[Ints] = []
         self._exchanges = exchanges(self.plan, sharing)
         self.streams = {
@@ -193,28 +194,32 @@ class EmbeddedEngine:
 
     def advance(self) -> pa.Table:
         """Closes the instants that no stream can still add to, and returns their changes."""
-        return self._step(self._next_watermark())
+        return self._step(self.next_watermark())
 
     def advance_in_blocks(self) -> Iterator[pa.Table]:
         """Closes the same instants as `advance`, and yields their changes block by block.
 
         The step is complete, and the next may begin, when all blocks have been taken.
         """
-        return self._step_in_blocks(self._next_watermark())
+        return self._step_in_blocks(self.next_watermark())
 
     def finish(self) -> pa.Table:
         """Closes all instants up to the horizon: by default the largest timestamp of the query's own streams."""
-        return self._step(max(self._until, self._end()))
+        return self._step(self.final_watermark())
 
     def finish_in_blocks(self) -> Iterator[pa.Table]:
         """Closes all instants up to the horizon, and yields their changes block by block."""
-        return self._step_in_blocks(max(self._until, self._end()))
+        return self._step_in_blocks(self.final_watermark())
 
     def close_before(self, instant: int) -> Iterator[pa.Table]:
         """Closes the instants before this one, as whoever pushes the rows says, and yields their changes by block."""
         return self._step_in_blocks(max(self._until, instant))
 
-    def _next_watermark(self) -> int:
+    def final_watermark(self) -> int:
+        """Returns the first instant past the horizon, up to which all instants are closed at the end."""
+        return max(self._until, self._end())
+
+    def next_watermark(self) -> int:
         """Returns the first instant that some stream can still add to."""
         ingests = [ingest for name, ingest in self.streams.items() if name not in self._ended]
         if any(ingest.progress.newest == NEVER for ingest in ingests):
@@ -276,9 +281,8 @@ class EmbeddedEngine:
 
     def in_flight_bytes(self) -> int:
         """Returns the bytes of rows that wait until their instant is closed, or for the next step."""
-        boxes = (deltas for cells in self._inboxes for boxes in cells for box in boxes for deltas in box)
         waiting = sum(machine.in_flight_bytes() for machines in self._machines for machine in machines)
-        return waiting + sum(deltas.rows.nbytes + deltas.ts.nbytes + deltas.weight.nbytes for deltas in boxes)
+        return waiting + sum(map(self.inbox_bytes, self.plan.fragments))
 
     def note(self, change: SettingChange) -> None:
         """Records a change that the run itself made, with the metrics of the next step."""
@@ -305,19 +309,42 @@ class EmbeddedEngine:
         self._until = until
         self._steps += 1
         self.pushed_rows = self.delivered_rows = 0
+        for fragment in self.plan.fragments:
+            yield from self._step_fragment(fragment, until)
+        sweep(self._dictionary, self._stores.code_owners)
+
+    def step_fragment(self, fragment: Fragment, until: int) -> Iterator[pa.Table]:
+        """Steps one fragment over the rows that wait for it, and closes its instants before `until`.
+
+        What it sends waits for the next fragments; the last one yields changes, block by block. A fragment never closes
+        an instant that a fragment which sends to it has left open.
+        """
+        if fragment is self.plan.last:
+            self._until = until
+            self._steps += 1
+        yield from self._step_fragment(fragment, until)
+        sweep(self._dictionary, self._stores.code_owners)
+
+    def _step_fragment(self, fragment: Fragment, until: int) -> Iterator[pa.Table]:
         if until > 0:
             for batch in self._tables:
-                self._deliver(batch)
-            self._tables = []
-        arrivals = np.concatenate(self._arrivals) if self._arrivals else np.zeros(0, np.int64)
-        self._arrivals = []
-        for fragment, machines in zip(self.plan.fragments, self._machines, strict=True):
-            for block in self._blocks(fragment, machines, until, arrivals):
-                for exchange in self._exchanges.get(fragment.number, ()):
-                    self._deliver(exchange.routed(block, self._dictionary))
-                if fragment is self.plan.last and len(block):
-                    yield result_table(block, self.query.schema, self._dictionary)
-        sweep(self._dictionary, self._stores.code_owners)
+                if batch.fragment == fragment.number:
+                    self._deliver(batch)
+            self._tables = [batch for batch in self._tables if batch.fragment != fragment.number]
+        self._inbox_bytes[fragment.number] = 0
+        arrivals = np.zeros(0, np.int64)
+        if fragment is self.plan.last and self._arrivals:
+            arrivals = np.concatenate(self._arrivals)
+            self._arrivals = []
+        for block in self._blocks(fragment, self._machines[fragment.number], until, arrivals):
+            for exchange in self._exchanges.get(fragment.number, ()):
+                self._deliver(exchange.routed(block, self._dictionary))
+            if fragment is self.plan.last and len(block):
+                yield result_table(block, self.query.schema, self._dictionary)
+
+    def inbox_bytes(self, fragment: Fragment) -> int:
+        """Returns the bytes of the rows that wait for the next step of a fragment, at all of its cells."""
+        return self._inbox_bytes[fragment.number]
 
     def _blocks(self, fragment: Fragment, machines: list[Machine], until: int, arrivals: Ints) -> Iterable[Deltas]:
         """Returns the results of a fragment in the order of time: in blocks from one cell, merged from several."""
@@ -361,6 +388,7 @@ class EmbeddedEngine:
     def _deliver(self, batch: RoutedBatch) -> None:
         for cell, deltas in batch.by_cell():
             self._inboxes[batch.fragment][cell][batch.input].append(deltas)
+            self._inbox_bytes[batch.fragment] += _bytes(deltas)
 
     def _make(self, fragment: Fragment) -> list[Machine]:
         folders = [self.spill_folder(fragment.number, cell) for cell in range(fragment.cells)]
@@ -384,6 +412,10 @@ class EmbeddedEngine:
     def close(self) -> None:
         """Removes spilled rows. The engine takes no step afterwards."""
         self._remove()
+
+
+def _bytes(deltas: Deltas) -> int:
+    return int(deltas.rows.nbytes + deltas.ts.nbytes + deltas.weight.nbytes)
 
 
 def _new_folder() -> Path:

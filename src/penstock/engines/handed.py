@@ -1,4 +1,7 @@
-"""Rows that a Python program provides: an Arrow table, batches of one, or a pandas frame."""
+"""Rows that a Python program provides: an Arrow table, batches of one, or a pandas frame.
+
+An Arrow schema stands for rows that are pushed later.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,12 @@ class Handed:
     """Rows with a schema. A table can be read again and again, an iterator of batches once."""
 
     def __init__(self, name: str, data: Any) -> None:
-        self._name = name
+        self.name = name
         self._used = False
         self._data: pa.Table | Iterator[pa.RecordBatch]
-        if isinstance(data, pa.RecordBatch):
+        if isinstance(data, pa.Schema):
+            data = data.empty_table()
+        elif isinstance(data, pa.RecordBatch):
             data = pa.Table.from_batches([data])
         elif type(data).__module__.partition(".")[0] == "pandas":
             data = _from_pandas(name, data)
@@ -36,16 +41,16 @@ class Handed:
 
     def columns(self) -> HandedColumns:
         """Returns the columns as they would be declared."""
-        return arrow_columns(self._name, [(field.name, sql_type(field.type), field.type) for field in self.schema])
+        return arrow_columns(self.name, [(field.name, sql_type(field.type), field.type) for field in self.schema])
 
     def batches(
         self, definition: StreamDef | TableDef, columns: list[str], zone: str = DEFAULT
     ) -> Iterator[pa.RecordBatch]:
         """Yields the rows, with these columns, of the declared types. Times without a zone are in `zone`."""
         wanted = [attribute for attribute in definition.attributes if attribute.name in columns]
-        own = spelled(self.schema.names, wanted, self._name)
+        own = spelled(self.schema.names, wanted, self.name)
         for batch in self._again():
-            arrays = [typed(_zoned(batch.column(own[a.name]), zone), a, self._name) for a in wanted]
+            arrays = [typed(_zoned(batch.column(own[a.name]), zone), a, self.name) for a in wanted]
             yield from bounded(pa.RecordBatch.from_arrays(arrays, names=[a.name for a in wanted]))
 
     def table(self, definition: TableDef, zone: str = DEFAULT) -> pa.Table:
@@ -58,7 +63,7 @@ class Handed:
             return iter(self._data.to_batches())
         if self._used:
             raise PenstockError(
-                f"the batches of {self._name} have been read already", "hand over a table to read it again"
+                f"the batches of {self.name} have been read already", "hand over a table to read it again"
             )
         self._used = True
         return iter(self._data)

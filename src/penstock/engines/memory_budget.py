@@ -1,4 +1,4 @@
-"""A memory budget: how many rows the next step may take, so that what rows take stays inside it.
+"""A memory budget: how many rows the next step may take, and how much may wait, so that rows stay inside it.
 
     budget  ├──── state, or what was proved of it ────┼─ in flight ─┼─ read, not pushed ─┼── the next step ──┤
 
@@ -27,6 +27,15 @@ def rows_within(
     """
     used = sum(_held(engine, proved.get(engine.query.name)) for engine in engines) + waiting
     return max(LEAST, int((budget - used) / max(1.0, row_bytes * COPIES)))
+
+
+def bytes_that_may_wait(budget: int, engine: EmbeddedEngine, most_rows: int | None) -> int:
+    """Returns how many bytes of rows may wait in the queues of a run to which rows are pushed.
+
+    A step makes copies of the rows that it takes, so of what the state leaves all but one share of it is for those.
+    """
+    in_queues = sum(map(engine.inbox_bytes, engine.plan.fragments))
+    return max(0, int((budget - _held(engine, most_rows) + in_queues) / (1 + COPIES)))
 
 
 def _held(engine: EmbeddedEngine, most_rows: int | None) -> float:

@@ -1,51 +1,118 @@
 """Proven bounds beside live values: which operators of a run hold the state that a verdict speaks of.
 
-A verdict speaks of occurrences of streams and of logical operators. An operator of a run that reads an occurrence holds
-its rows; others hold what the operators of their kind do.
+A verdict speaks of occurrences of streams and of logical operators, metrics of the operators of fragments. Rows of an
+occurrence are held by its scan, other state by the operator that computes or joins the rows. This is the one place
+where they are matched: SysStream, `penstock top`, Prometheus and the page all show the same value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.closing.bounds import plus
+from penstock.algebra.physical import Scan
+from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp, walk_relations
+from penstock.closing.bounds import MOST, Bound, plus
+from penstock.closing.physical_join import PhysicalJoin
+from penstock.plan.explain import operator_name
+from penstock.plan.fragments import Fragment, Plan
 from penstock.register import Verdict
 from penstock.register.states import State, StatefulOperator
+
+#: An operator of a query, as metrics name it: its fragment, and its name there.
+Place = tuple[int | None, str]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldState:
+    """A piece of state that an operator holds, and in how many cells each of its rows may be kept."""
+
+    state: State
+    copies: int
+
+    @property
+    def size(self) -> int | None:
+        """Returns the rows that all cells keep at most, where that is a number."""
+        size = self.state.bound.size
+        return size * self.copies if size is not None and size < MOST else None
 
 
 @dataclass(frozen=True, slots=True)
 class LiveBound:
-    """What was proved of the state that some operators of a run hold together."""
+    """What was proved of the state that one operator of a run holds."""
 
-    #: An occurrence of a stream, or the kind of operators, as metrics call them without their numbers.
-    operator: str
-    size: int | None
-    words: str
-    because: str
-    is_safe: bool
+    held: tuple[HeldState, ...]
+
+    @property
+    def bound(self) -> Bound:
+        """Returns what each cell keeps at most."""
+        return plus(each.state.bound for each in self.held)
+
+    @property
+    def words(self) -> str:
+        return self.bound.words
+
+    @property
+    def because(self) -> str:
+        return "; ".join(dict.fromkeys(each.state.because for each in self.held))
+
+    @property
+    def cell_size(self) -> int | None:
+        """Returns the rows that each cell keeps at most, where that is a number."""
+        size = self.bound.size
+        return size if size is not None and size < MOST else None
+
+    @property
+    def size(self) -> int | None:
+        """Returns the rows that all cells together keep at most, where that is a number."""
+        sizes = [each.size for each in self.held]
+        return sum(size for size in sizes if size is not None) if None not in sizes else None
 
 
-#: What metrics call the operators that hold the state of rows that are computed.
-_OPERATORS = {
-    StatefulOperator.JOIN: "join",
-    StatefulOperator.SEMI_JOIN: "semi-join",
-    StatefulOperator.ANTI_JOIN: "anti-join",
-    StatefulOperator.GROUP_BY: "aggregate",
-    StatefulOperator.AGGREGATE_VALUES: "aggregate",
-    StatefulOperator.DISTINCT: "distinct",
-    StatefulOperator.SET_OPERATION: "setop",
-}
+#: The bounds of a query by operator, and those of all queries of a run by name.
+QueryBounds = Mapping[Place, LiveBound]
+Bounds = Mapping[str, QueryBounds]
 
 
-def live_bounds(verdict: Verdict) -> tuple[LiveBound, ...]:
-    """Returns the bounds of a verdict by what holds the state in a run."""
-    pieces: dict[str, list[State]] = {}
-    for state in verdict.states:
-        operator = state.stream or _OPERATORS.get(state.holder, state.holder.value)
-        pieces.setdefault(operator, []).append(state)
-    found = []
-    for operator, states in pieces.items():
-        bound = plus(state.bound for state in states)
-        reasons = dict.fromkeys(state.because for state in states)
-        found.append(LiveBound(operator, bound.size, bound.words, "; ".join(reasons), bound.is_safe))
-    return tuple(found)
+def live_bounds(verdict: Verdict, plan: Plan) -> QueryBounds:
+    """Returns the bounds of a verdict by the operators of the plan that hold the state."""
+    held: dict[Place, list[HeldState]] = {}
+    for fragment in plan.fragments:
+        for state in verdict.states:
+            place = _holder(plan, fragment, state)
+            if place is not None:
+                held.setdefault(place, []).append(HeldState(state, _copies(fragment, state)))
+    return {place: LiveBound(tuple(pieces)) for place, pieces in held.items()}
+
+
+def _holder(plan: Plan, fragment: Fragment, state: State) -> Place | None:
+    """Returns the operator of a fragment that holds a piece of state; of several alike the one nearest to the root."""
+    for number, node in enumerate(walk_relations(fragment.root)):
+        if _holds(node, state) or (state.holder is StatefulOperator.RSTREAM and node is plan.last.root):
+            return fragment.number, operator_name(node, number)
+    return None
+
+
+def _holds(node: Relation, state: State) -> bool:
+    """Returns whether an operator holds a piece of state: rows of a stream are in the window of its occurrence."""
+    if state.stream is not None:
+        return isinstance(node, Scan) and node.stream.occurrence == state.stream
+    match state.holder, node:
+        case (StatefulOperator.GROUP_BY | StatefulOperator.AGGREGATE_VALUES, Aggregate()):
+            return node.schema[0].scope == state.scope
+        case (StatefulOperator.DISTINCT, Distinct()):
+            return node.schema[0].scope == state.scope
+        case (StatefulOperator.SET_OPERATION, SetOp()):
+            return node.columns[0].scope == state.scope
+        case (StatefulOperator.JOIN | StatefulOperator.SEMI_JOIN | StatefulOperator.ANTI_JOIN, PhysicalJoin()):
+            return any(column.scope == state.scope for operand in node.operands for column in operand.schema)
+    return False
+
+
+def _copies(fragment: Fragment, state: State) -> int:
+    """Returns in how many cells what is counted once in a bound may be kept."""
+    routes = [r for r in fragment.routes if isinstance(r.leaf, Scan) and r.leaf.stream.occurrence == state.stream]
+    if routes:
+        return max(fragment.replication(route) for route in routes)
+    is_joined = state.holder in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
+    return fragment.cells if state.stream is None and is_joined else 1

@@ -110,13 +110,13 @@ class Controls:
             return
         with self._lock:
             pending, self._pending = self._pending, []
-        for query in self._queries:
-            settings, changes = query.settings, []
-            for name, value in pending:
-                before = self._read(settings, name)
-                settings = self._changed(settings, name, value)
-                changes.append(SettingChange(name, before, self._read(settings, name)))
-            query.adjust(settings, changes)
+            for query in self._queries:
+                settings, changes = query.settings, []
+                for name, value in pending:
+                    before = self._read(settings, name)
+                    settings = self._changed(settings, name, value)
+                    changes.append(SettingChange(name, before, self._read(settings, name)))
+                query.adjust(settings, changes)
         for name, value in pending:
             LOG.info("%s is now %s", name, value)
 
@@ -268,6 +268,7 @@ def _log_level(settings: Settings, value: str) -> Settings:
     return settings
 
 
+_SCHEDULING = ("chain", "greedy", "fifo")
 _STRATEGIES = tuple(each.value for each in Strategy if each is not Strategy.RANDOM)
 
 
@@ -343,6 +344,13 @@ KNOBS: tuple[Knob, ...] = (
         "what rows may take; steps get smaller where they take more",
         lambda s: "off" if s.memory is None else str(s.memory),
         _memory,
+    ),
+    Knob(
+        "scheduling",
+        " | ".join(_SCHEDULING),
+        "what runs first where rows that were pushed wait",
+        lambda s: s.scheduling,
+        lambda s, value: replace(s, scheduling=_one_of("scheduling", value, _SCHEDULING)),
     ),
     Knob(
         "log_level",

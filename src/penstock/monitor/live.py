@@ -8,13 +8,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from penstock.engines.metrics import CONTROLS, DICTIONARY, OperatorMetrics, constraints_of
-from penstock.monitor.bounds import LiveBound
-from penstock.monitor.sysstream import entity_of, operator_key
+from penstock.monitor.bounds import Bounds
+from penstock.monitor.sysstream import entity_of
 from penstock.plan.decisions import Decision
 
 #: Seconds between two looks, and over which rates are taken.
@@ -22,7 +22,10 @@ _PAUSE = 1.0
 _RATE_SECONDS = 10.0
 
 #: What a line counts of its step only.
-COUNTED = ("rows_in", "rows_out", "late_rows", "bad_rows", "function_errors", "nanoseconds")
+COUNTED = (
+    *("rows_in", "rows_out", "late_rows", "bad_rows", "function_errors", "nanoseconds"),
+    *("cache_lookups", "cache_hits"),
+)
 
 #: Decisions of a query that are remembered.
 _DECISIONS = 50
@@ -34,8 +37,8 @@ _Key = tuple[str, int | None, str, str | None, int | None]
 class Live:
     """The latest lines of a run's operators, and what they counted since the start. Any thread may ask."""
 
-    def __init__(self, bounds: Mapping[str, Sequence[LiveBound]] | None = None) -> None:
-        self.bounds = dict(bounds or {})
+    def __init__(self, bounds: Bounds | None = None) -> None:
+        self.bounds: Bounds = bounds or {}
         self._clock: Callable[[], float] = time.monotonic
         self._lock = threading.Lock()
         self._lines: dict[_Key, OperatorMetrics] = {}
@@ -119,11 +122,11 @@ class Live:
 
     def _state(self, query: str, operators: Sequence[OperatorMetrics]) -> list[dict[str, Any]]:
         """Returns what each operator keeps in all cells, beside what was proved of it."""
-        bounds = {bound.operator: bound for bound in self.bounds.get(query, ())}
+        bounds = self.bounds.get(query, {})
         found: dict[str, dict[str, Any]] = {}
         for line in operators:
             if line.state_rows or line.state_bytes:
-                bound = bounds.get(operator_key(line))
+                bound = bounds.get((line.fragment, line.operator))
                 entry = found.setdefault(
                     entity_of(line),
                     {"stream": line.stream, "rows": 0, "bytes": 0, "bound": None, "bound_rows": None, "because": None},

@@ -5,12 +5,11 @@ Names begin with `penstock_` and have a unit, those that only grow end in `_tota
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.engines.metrics import CONTROLS, DICTIONARY, OperatorMetrics
-from penstock.monitor.bounds import LiveBound
-from penstock.monitor.sysstream import operator_key
+from penstock.monitor.bounds import Bounds
 
 #: What a server says that it gives.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -32,7 +31,7 @@ class Family:
 
 def exposition(
     metrics: Iterable[OperatorMetrics],
-    bounds: Mapping[str, Sequence[LiveBound]] | None = None,
+    bounds: Bounds | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> str:
     """Returns metrics in Prometheus's text format. What lines count is taken to be counted since the start.
@@ -121,6 +120,14 @@ def _of_disk(name: str) -> Callable[[OperatorMetrics], Samples]:
     return samples
 
 
+def _of_caches(name: str) -> Callable[[OperatorMetrics], Samples]:
+    def samples(line: OperatorMetrics) -> Samples:
+        if line.cache_lookups or line.cache_bytes:
+            yield _place(line), getattr(line, name)
+
+    return samples
+
+
 def _evaluations(line: OperatorMetrics) -> Samples:
     for text, count in zip(line.filter_order, line.evaluations, strict=True):
         yield {"filter": text, **_place(line)}, count
@@ -144,13 +151,11 @@ def _lag(line: OperatorMetrics) -> Samples:
         yield {"stream": line.stream or ""}, max(0, line.newest - line.watermark) / 1e6
 
 
-def _bound_family(bounds: Mapping[str, Sequence[LiveBound]]) -> Family:
-    sizes = {(query, bound.operator): bound.size for query, some in bounds.items() for bound in some}
-
+def _bound_family(bounds: Bounds) -> Family:
     def samples(line: OperatorMetrics) -> Samples:
-        size = sizes.get((line.query, operator_key(line)))
-        if size is not None and (line.state_bytes or line.state_rows):
-            yield _place(line), size
+        bound = bounds.get(line.query, {}).get((line.fragment, line.operator))
+        if bound is not None and bound.cell_size is not None and (line.state_bytes or line.state_rows):
+            yield _place(line), bound.cell_size
 
     return Family("penstock_state_bound_rows", "gauge", "Rows that it was proved to keep at most.", samples)
 
@@ -210,6 +215,9 @@ FAMILIES: tuple[Family, ...] = (
         _of_constraints("false_negatives"),
     ),
     Family("penstock_filter_evaluations_total", "counter", "Rows on which a filter was evaluated.", _evaluations),
+    Family("penstock_cache_lookups_total", "counter", "Lookups in caches of a join.", _of_caches("cache_lookups")),
+    Family("penstock_cache_hits_total", "counter", "Lookups that found their key.", _of_caches("cache_hits")),
+    Family("penstock_cache_bytes", "gauge", "Bytes of the caches of a join.", _of_caches("cache_bytes")),
     Family("penstock_spilled_rows", "gauge", "Rows that are on disk.", _of_disk("rows")),
     Family("penstock_spilled_bytes", "gauge", "Bytes that are on disk.", _of_disk("bytes")),
     Family("penstock_brought_back_rows_total", "counter", "Rows that were brought back.", _of_disk("brought_back")),

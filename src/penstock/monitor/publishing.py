@@ -6,13 +6,13 @@ Nothing is published, and nothing is computed for it, while nobody reads.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from penstock.algebra.relations import Query
 from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.watching import Watch
-from penstock.monitor.bounds import LiveBound
+from penstock.monitor.bounds import Bounds, QueryBounds
 from penstock.monitor.sysstream import Property, properties
 
 #: Microseconds between two publications at least: both to make one and to step the queries that read it have a cost.
@@ -33,7 +33,7 @@ class SysStream:
     def __init__(self, watches: Sequence[Watch] = (), clock: Callable[[], int] = wall_clock) -> None:
         self.watches = list(watches)
         self._clock = clock
-        self._bounds: dict[str, Sequence[LiveBound]] = {}
+        self._bounds: dict[str, QueryBounds] = {}
         #: What was published and not read yet.
         self._rows: list[Property] = []
         self._latest = self._published = self._stepped = 0
@@ -44,7 +44,7 @@ class SysStream:
         """Returns whether somebody reads it, and the last publication is not too recent."""
         return bool(self.watches) and self._now() - self._published >= self._pause
 
-    def prove(self, bounds: Mapping[str, Sequence[LiveBound]]) -> None:
+    def prove(self, bounds: Bounds) -> None:
         """Adds what was proved of the state of queries, to be published beside it."""
         self._bounds |= bounds
 

@@ -2,18 +2,19 @@
 
 All of them are derived from the metrics of a step, and from nothing else. A row is one property of one entity:
 
-    metrics of a step ──▶ source, operator, synopsis, index, monitor, filter order, setting     one or more per line
-                     └──▶ cell, query                                                        sums over lines
+    metrics of a step ──▶ source, operator, synopsis, index, monitor, filter order, cache, setting    of each line
+                     └──▶ cell, query                                                                 sums over lines
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
 from penstock.engines.metrics import CONTROLS, DICTIONARY, OperatorMetrics
-from penstock.monitor.bounds import LiveBound
+from penstock.monitor.bounds import Bounds, LiveBound, QueryBounds
+from penstock.plan.cache_decisions import cache_text
 from penstock.plan.decisions import FilterDecision
 
 
@@ -46,9 +47,7 @@ _OF_QUERY = (
 )
 
 
-def properties(
-    lines: Iterable[OperatorMetrics], at: int, bounds: Mapping[str, Iterable[LiveBound]] | None = None
-) -> list[Property]:
+def properties(lines: Iterable[OperatorMetrics], at: int, bounds: Bounds | None = None) -> list[Property]:
     """Returns the properties that the metrics of steps say, published at an instant.
 
     `bounds` are what was proved of each query's state.
@@ -57,7 +56,7 @@ def properties(
     all_lines = sorted(lines, key=lambda line: (line.query, line.step))
     for (query, _), of_step in groupby(all_lines, key=lambda line: (line.query, line.step)):
         step = list(of_step)
-        proved = _by_operator((bounds or {}).get(query, ()))
+        proved = (bounds or {}).get(query, {})
         for line in step:
             found += _of_line(line, at, proved)
         found += _of_cells(step, at)
@@ -72,7 +71,7 @@ def entity_of(line: OperatorMetrics) -> str:
     return f"{line.fragment}.{line.operator}"
 
 
-def _of_line(line: OperatorMetrics, at: int, proved: Mapping[str, LiveBound]) -> Iterator[Property]:
+def _of_line(line: OperatorMetrics, at: int, proved: QueryBounds) -> Iterator[Property]:
     entity, cell = entity_of(line), line.cell
     if line.operator == CONTROLS:
         for change in line.changes:
@@ -92,7 +91,7 @@ def _of_line(line: OperatorMetrics, at: int, proved: Mapping[str, LiveBound]) ->
                     place = f"input {number} depth {depth}"
                     yield Property(at, line.query, entity, "operator", cell, name, count, place)
     if line.state_bytes or line.state_rows:
-        yield from _of_synopsis(line, at, entity, proved.get(operator_key(line)))
+        yield from _of_synopsis(line, at, entity, proved.get((line.fragment, line.operator)))
     for index in line.indexes:
         name = f"{entity} input {index.input} ({', '.join(index.columns)})"
         yield Property(at, line.query, name, "index", cell, "buckets", index.buckets)
@@ -105,6 +104,9 @@ def _of_line(line: OperatorMetrics, at: int, proved: Mapping[str, LiveBound]) ->
             )
     if line.filter_order:
         yield from _of_filters(line, at, entity)
+    if line.cache_lookups or line.cache_bytes:
+        for name in ("lookups", "hits", "bytes"):
+            yield Property(at, line.query, entity, "cache", cell, name, getattr(line, f"cache_{name}"))
     yield from _of_decisions(line, at)
 
 
@@ -116,7 +118,7 @@ def _of_synopsis(line: OperatorMetrics, at: int, entity: str, bound: LiveBound |
             value = getattr(line.on_disk, name)
             yield Property(at, line.query, entity, "synopsis", line.cell, f"disk_{name}", value, line.stream)
     if bound is not None:
-        yield Property(at, line.query, entity, "synopsis", line.cell, "bound", bound.size, bound.words)
+        yield Property(at, line.query, entity, "synopsis", line.cell, "bound", bound.cell_size, bound.words)
 
 
 def _of_filters(line: OperatorMetrics, at: int, entity: str) -> Iterator[Property]:
@@ -131,6 +133,10 @@ def _of_decisions(line: OperatorMetrics, at: int) -> Iterator[Property]:
         kind = "filter order" if isinstance(decision, FilterDecision) else "probe paths"
         text = f"{decision.reason} after {decision.at} rows: {decision.choice}"
         yield Property(at, line.query, decision.place, kind, line.cell, "decision", decision.number, text)
+    for cached in line.cache_decisions:
+        used = ", ".join(map(cache_text, cached["used"])) or "none"
+        text = f"{cached['verdict']} after {cached['at']} rows: {used}"
+        yield Property(at, line.query, cached["place"], "cache", line.cell, "decision", cached["number"], text)
 
 
 def _of_cells(step: list[OperatorMetrics], at: int) -> Iterator[Property]:
@@ -164,12 +170,3 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def operator_key(line: OperatorMetrics) -> str:
-    """Returns what bounds call an operator: the occurrence that it reads, or its kind."""
-    return line.stream or line.operator.rstrip("0123456789")
-
-
-def _by_operator(bounds: Iterable[LiveBound]) -> dict[str, LiveBound]:
-    return {bound.operator: bound for bound in bounds}

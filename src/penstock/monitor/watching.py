@@ -12,6 +12,7 @@ from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.watching import Watch
 from penstock.monitor.bounds import live_bounds
 from penstock.monitor.publishing import SysStream
+from penstock.plan.fragments import Plan
 from penstock.register import Verdict
 from penstock.sql.system_streams import SYSSTREAM
 
@@ -22,7 +23,8 @@ class Watching:
     def __init__(self) -> None:
         self._sysstream = SysStream()
         self._changes: dict[str, list[Any]] = {}
-        self._proved: set[str] = set()
+        #: The plans whose bounds are published, by the names of their queries.
+        self._proved: dict[str, Plan] = {}
 
     def add(self, query: Query, catalog: Catalog, handed: Mapping[str, Handed]) -> None:
         """Lets a query read from now on; it takes the place of one of the same name."""
@@ -31,11 +33,11 @@ class Watching:
         self._sysstream.watches = [*others, watch]
         self._changes[query.name] = []
 
-    def take(self, verdict: Verdict, lines: Sequence[OperatorMetrics]) -> None:
-        """Publishes the metrics of steps of a query, which has that verdict."""
-        if verdict.name not in self._proved:
-            self._proved.add(verdict.name)
-            self._sysstream.prove({verdict.name: live_bounds(verdict)})
+    def take(self, verdict: Verdict, plan: Plan, lines: Sequence[OperatorMetrics]) -> None:
+        """Publishes the metrics of steps of a query, which has that verdict and runs by that plan."""
+        if self._proved.get(verdict.name) is not plan:
+            self._proved[verdict.name] = plan
+            self._sysstream.prove({verdict.name: live_bounds(verdict, plan)})
         self._sysstream.take(lines)
         self._step()
 

@@ -63,17 +63,18 @@ def cache_decisions_text(lines: Iterable[Mapping[str, Any]]) -> str:
         if decision["place"] != place:
             place = decision["place"]
             shown.append(f"caches of {place}")
-        used = ", ".join(map(_cache_text, decision["used"])) or "none"
+        used = ", ".join(map(cache_text, decision["used"])) or "none"
         shown.append(f"  after {decision['at']:,} rows, {decision['verdict']}: {used}")
         shown += [
-            f"    {_cache_text(each)}  misses {each['miss']:.1%}, saves {each['saves']:.1%} of probing, "
+            f"    {cache_text(each)}  misses {each['miss']:.1%}, saves {each['saves']:.1%} of probing, "
             f"costs {each['costs']:.1%}"
             for each in decision["estimates"]
         ]
     return "\n".join(shown)
 
 
-def _cache_text(cache: Mapping[str, Any]) -> str:
+def cache_text(cache: Mapping[str, Any]) -> str:
+    """What a cache holds, as a person reads it."""
     joined = f" where {' and '.join(cache['semijoined'])} match" if "semijoined" in cache else ""
     return f"{' with '.join(cache['caches'])} for rows of {cache['path']}{joined}"
 

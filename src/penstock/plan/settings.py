@@ -38,6 +38,8 @@ class Settings:
     steps: StepSizes = StepSizes()
     #: Bytes that rows may take, kept and on their way; None: as many as they take.
     memory: int | None = None
+    #: What runs next where input is pushed and rows wait: 'chain', 'greedy' or 'fifo' (thesis 2.3.2).
+    scheduling: str = "chain"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -58,4 +60,5 @@ class Settings:
             orders={name: tuple(order) for name, order in given["orders"].items()},
             steps=StepSizes(**given["steps"]),
             memory=given["memory"],
+            scheduling=given["scheduling"],
         )

@@ -11,7 +11,8 @@ import pytest
 from penstock.elimination import eliminated
 from penstock.engines.embedded_run import EmbeddedRun, open_run
 from penstock.engines.handed import Handed
-from penstock.monitor.page.plan_document import Asked, plan_document
+from penstock.monitor.page.asked import Asked
+from penstock.monitor.page.plan_document import plan_document
 from penstock.monitor.page.recorder import Recorder
 from penstock.register import check_query
 from penstock.sql import bind_text

@@ -106,14 +106,14 @@ def _slope(start: tuple[float, float], end: tuple[float, float]) -> float:
 def measured_chart(measures: Sequence[tuple[str, int, int, int]]) -> ProgressChart:
     """Returns the chart of operators of which rows in, rows out and nanoseconds were measured, in their order.
 
-    What consumed nothing yet, or took no time that a clock sees, is taken to pass all rows in a nanosecond.
+    They may be bytes as well. What consumed nothing yet is taken to pass all rows in a nanosecond.
 
     >>> measured_chart([("scan1", 1000, 200, 50_000), ("join2", 0, 0, 0)]).operators
     (Operator(name='scan1', time=50.0, selectivity=0.2), Operator(name='join2', time=1.0, selectivity=1.0))
     """
     return ProgressChart(
         tuple(
-            Operator(name, max(1.0, took / rows_in), rows_out / rows_in) if rows_in else Operator(name, 1.0, 1.0)
+            Operator(name, max(0.001, took / rows_in), rows_out / rows_in) if rows_in else Operator(name, 1.0, 1.0)
             for name, rows_in, rows_out, took in measures
         )
     )

@@ -27,6 +27,17 @@ class Waiting:
     operator: int
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredPath:
+    """A path of a row through operators, by their numbers, and the chart that was measured of it.
+
+    Paths of several streams may share operators.
+    """
+
+    operators: tuple[int, ...]
+    chart: ProgressChart
+
+
 #: Chooses among batches that wait, of which there is at least one.
 Strategy = Callable[[Sequence[Waiting]], Waiting]
 
@@ -40,13 +51,18 @@ def strategy_of(scheduling: Scheduling, chart: ProgressChart) -> Strategy:
     >>> [strategy_of(each, chart)(waiting).operator for each in Scheduling]
     [1, 0, 1]
     """
-    match scheduling:
-        case Scheduling.FIFO:
-            return lambda waiting: min(waiting, key=lambda batch: batch.arrival)
-        case Scheduling.GREEDY:
-            slopes = _operator_slopes(chart)
-        case Scheduling.CHAIN:
-            slopes = _chain_slopes(chart)
+    return strategy_of_paths(scheduling, [MeasuredPath(tuple(range(len(chart.operators))), chart)])
+
+
+def strategy_of_paths(scheduling: Scheduling, paths: Sequence[MeasuredPath]) -> Strategy:
+    """Returns the strategy for paths that may share operators: each has the steepest of its slopes."""
+    if scheduling is Scheduling.FIFO:
+        return lambda waiting: min(waiting, key=lambda batch: batch.arrival)
+    slopes_of = _operator_slopes if scheduling is Scheduling.GREEDY else _chain_slopes
+    slopes: dict[int, float] = {}
+    for path in paths:
+        for operator, slope in zip(path.operators, slopes_of(path.chart), strict=True):
+            slopes[operator] = max(slope, slopes.get(operator, slope))
     return lambda waiting: min(waiting, key=lambda batch: (-slopes[batch.operator], batch.arrival))
 
 

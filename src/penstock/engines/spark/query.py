@@ -280,7 +280,10 @@ class RunningQuery:
     @property
     def not_adjustable(self) -> Mapping[str, str]:
         """Returns the settings that it has no use for, each with what to do instead."""
-        return dict.fromkeys(("step_rows", "step_rows_most", "read_limit", "memory"), _READ_LIMITS)
+        return {
+            **dict.fromkeys(("step_rows", "step_rows_most", "read_limit", "memory"), _READ_LIMITS),
+            "scheduling": "on Spark a micro-batch goes through all stages before the next one is read",
+        }
 
     def filter_orders(self) -> dict[str, tuple[tuple[str, ...], tuple[int, ...]]]:
         """Returns no orders: each cell and each task has its own, and none can be pinned."""

@@ -1,4 +1,7 @@
-"""Following a query on Spark from Python: its driver reports what each micro-batch did, and nobody has to ask it."""
+"""Following a query on Spark from Python: its driver reports what each micro-batch did, and nobody has to ask it.
+
+What was set on the page is handed to the query at the same pace; its cells have it from the next micro-batch on.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from threading import Event, Thread
 from typing import Protocol
 
 from penstock.engines.metrics import OperatorMetrics
+from penstock.monitor.control import Controls
 from penstock.monitor.page.recorder import Recorder
 
 _SECONDS_BETWEEN = 1.0
@@ -23,17 +27,19 @@ class Running(Protocol):
         """Returns what every operator did in each completed micro-batch after a given one."""
 
 
-def follow(running: Running, recorder: Recorder) -> Thread:
-    """Passes on what a query reports, in a thread of its own, until the query ends."""
-    thread = Thread(target=_follow, args=(running, recorder), name="penstock-following", daemon=True)
+def follow(running: Running, recorder: Recorder, controls: Controls) -> Thread:
+    """Passes on what a query reports, and what is set for it, in a thread of its own, until the query ends."""
+    thread = Thread(target=_follow, args=(running, recorder, controls), name="penstock-following", daemon=True)
     thread.start()
     return thread
 
 
-def _follow(running: Running, recorder: Recorder) -> None:
+def _follow(running: Running, recorder: Recorder, controls: Controls) -> None:
     last, pause = -1, Event()
     while True:
         is_over = not running.is_running
+        if not is_over:
+            controls.apply()
         last = take_new(running, recorder, last)
         if is_over:
             break

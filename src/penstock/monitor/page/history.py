@@ -14,12 +14,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.monitor.page.plan_document import entity_of
+from penstock.monitor.page.plan_graph import entity_of
 
 #: What is counted in a step, and adds up.
-FLOWS = ("rows_in", "rows_out", "nanoseconds", "late_rows", "bad_rows", "function_errors", "probes", "matches")
+FLOWS = (
+    *("rows_in", "rows_out", "nanoseconds", "late_rows", "bad_rows", "function_errors", "probes", "matches"),
+    *("cache_lookups", "cache_hits"),
+)
 #: What is there at the end of a step.
-LEVELS = ("state_rows", "state_bytes", "in_flight_rows", "in_flight_bytes", "violations", "timed_out_rows", "disk_rows")
+LEVELS = (
+    *("state_rows", "state_bytes", "in_flight_rows", "in_flight_bytes", "violations", "timed_out_rows", "disk_rows"),
+    "cache_bytes",
+)
 #: The values of an entity in a frame, in this order; the last compares its busiest cell with the mean of all.
 PROPERTIES = (*FLOWS, *LEVELS, "skew")
 

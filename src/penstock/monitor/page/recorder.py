@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from penstock.engines.metrics import OperatorMetrics
 from penstock.monitor.page.findings import findings
 from penstock.monitor.page.history import PROPERTIES, SECONDS, History, Line
-from penstock.monitor.page.plan_document import entity_of
+from penstock.monitor.page.plan_graph import entity_of
 from penstock.plan.constraint_report import ConstraintReport, together
 
 #: Decisions and changes of settings that are kept.
@@ -31,7 +31,8 @@ _DETAILS = ("filter_order", "evaluations", "constraints", "indexes", "probes", "
 _TAKEN = (
     *("step", "watermark", "query", "operator", "fragment", "stream", "cell", "rows_in", "rows_out", "state_rows"),
     *("state_bytes", "late_rows", "bad_rows", "violations", "timed_out_rows", "function_errors", "in_flight_rows"),
-    *("in_flight_bytes", "nanoseconds", "newest", "at", "decisions", "changes", *_DETAILS),
+    *("in_flight_bytes", "nanoseconds", "newest", "at", "decisions", "changes", "cache_lookups", "cache_hits"),
+    *("cache_bytes", "cache_decisions", *_DETAILS),
 )
 
 
@@ -115,13 +116,14 @@ class Recorder:
     def _note(self, line: Line, at: float) -> None:
         entity = entity_of(line["query"], line.get("fragment"), line["operator"], line.get("stream"))
         if line["operator"] != "filter" or line.get("filter_order"):
-            self._now.setdefault(entity, {})[line.get("cell") or 0] = line
+            cells = self._now.setdefault(entity, {})
+            cell = line.get("cell") or 0
+            cells[cell] = _with_probes(line, cells.get(cell))
         if line["operator"] == "source" and line.get("newest") is not None:
             self._newest[line["stream"]] = line["newest"] - self._delays.get(line["stream"], 0)
-        for each in (*line.get("decisions", ()), *line.get("changes", ())):
+        for each in (*line.get("decisions", ()), *line.get("cache_decisions", ()), *line.get("changes", ())):
             found = {**_json(each), "query": line["query"], "entity": entity, "step": line["step"], "when": at}
-            is_change = "name" in found
-            key = (line["query"], found["name"], line["step"]) if is_change else _decision_key(line["query"], found)
+            key = _decision_key(found)
             if key in self._decisions:  # what it earned has changed, when it was made has not
                 found["step"], found["when"] = self._decisions[key]["step"], self._decisions[key]["when"]
             self._decisions[key] = found
@@ -176,6 +178,31 @@ def _line(metric: OperatorMetrics | Mapping[str, Any]) -> Line:
     return {**metric, "disk_rows": (metric.get("on_disk") or {}).get("rows", 0)}
 
 
+def _with_probes(line: Line, before: Line | None) -> Line:
+    """Returns a line whose probes and matches are those since the join's paths were chosen."""
+    if before is None or not line.get("probes") or not before.get("probes") or _has_new_paths(line, before):
+        return {**line, "paths": _paths(line) or (before or {}).get("paths")}
+    summed = {
+        name: [
+            [now + earlier for now, earlier in zip(of_path, older, strict=True)]
+            for of_path, older in zip(line[name], before[name], strict=True)
+        ]
+        for name in ("probes", "matches")
+    }
+    return {**line, **summed, "paths": _paths(line) or before.get("paths")}
+
+
+def _has_new_paths(line: Line, before: Line) -> bool:
+    paths = _paths(line)
+    return paths is not None and paths != before.get("paths")
+
+
+def _paths(line: Line) -> Any:
+    """Returns the probe paths that a line reports as chosen last, if it reports any."""
+    chosen = [each for each in map(_json, line.get("decisions") or ()) if "paths" in each]
+    return [list(path) for path in max(chosen, key=lambda each: each["number"])["paths"]] if chosen else None
+
+
 def _details(cells: Mapping[int, Line]) -> dict[str, Any]:
     """Returns what is known of an entity now: lists of its first cell, and sums over cells of what adds up."""
     lines = [line for _, line in sorted(cells.items())]
@@ -210,8 +237,11 @@ def _json(value: Any) -> dict[str, Any]:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else dict(value)
 
 
-def _decision_key(query: str, found: Mapping[str, Any]) -> tuple[object, ...]:
-    return query, found["place"], found["number"]
+def _decision_key(found: Mapping[str, Any]) -> tuple[object, ...]:
+    """Returns what tells a decision from others: orders and caches of one place are numbered apart."""
+    if "name" in found:
+        return found["query"], found["name"], found["step"]
+    return found["query"], found["place"], "verdict" in found, found["number"]
 
 
 def _delays(plan: Mapping[str, Any]) -> dict[str, int]:

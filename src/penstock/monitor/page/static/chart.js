@@ -4,7 +4,7 @@ import { bytes, count, percent } from "penstock/format.js";
 
 /* global uPlot */
 
-const FORMATS = { state_bytes: bytes, in_flight_bytes: bytes, nanoseconds: percent, skew: (value) => `${value.toFixed(2)}×` };
+const FORMATS = { state_bytes: bytes, in_flight_bytes: bytes, cache_bytes: bytes, nanoseconds: percent, skew: (value) => `${value.toFixed(2)}×` };
 export const formatOf = (property) => FORMATS[property] ?? count;
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

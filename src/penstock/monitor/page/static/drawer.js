@@ -2,13 +2,13 @@
 
 import { chart, formatOf } from "penstock/chart.js";
 import { count, duration, element, exactly, instant, nanoseconds, percent } from "penstock/format.js";
-import { graphQuery, queryGraph } from "penstock/model.js";
+import { cacheText, graphQuery, queryGraph } from "penstock/model.js";
 
 const TITLES = {
   rows_in: "rows in, per second", rows_out: "rows out, per second", nanoseconds: "part of one core", late_rows: "late rows, per second",
   bad_rows: "bad rows, per second", function_errors: "function errors, per second", probes: "probes, per second", matches: "matches, per second",
   state_rows: "rows kept", state_bytes: "bytes kept", in_flight_rows: "rows that wait", in_flight_bytes: "bytes that wait",
-  violations: "rows rejected", timed_out_rows: "rows dropped at the timeout", disk_rows: "rows on disk", skew: "busiest cell, × mean",
+  violations: "rows rejected", timed_out_rows: "rows dropped at the timeout", disk_rows: "rows on disk", cache_lookups: "cache lookups, per second", cache_hits: "cache hits, per second", cache_bytes: "bytes of caches", skew: "busiest cell, × mean",
 };
 const REASONS = {
   start: "first choice", violation: "another order is better", drift: "rows pass at other rates", recalled: "rates are as before, and so is the order",
@@ -135,7 +135,7 @@ export class Drawer {
     const begun = run.document.begun;
     this.host.replaceChildren(element("ol", { class: "timeline" }, ...all.map((each) => element("li", {},
       element("time", {}, duration(Math.max(0, each.when - begun))),
-      each.filters ? this.decision(each) : each.paths ? this.pathsDecision(each) : element("div", {}, element("strong", {}, `${each.name} set`), element("p", {}, `${each.before} → ${each.after}`))))));
+      each.filters ? this.decision(each) : each.paths ? this.pathsDecision(each) : each.verdict ? this.cacheDecision(each) : element("div", {}, element("strong", {}, `${each.name} set`), element("p", {}, `${each.before} → ${each.after}`))))));
   }
 
   decision(each) {
@@ -155,6 +155,15 @@ export class Drawer {
       ...each.paths.map(([start, ...others]) => element("p", { class: "order" }, element("code", {}, start), element("span", { class: "quiet" }, " probes "), element("code", {}, others.join(" → ")))),
       element("p", { class: "quiet" }, `after ${exactly(each.at)} events, on ${exactly(each.samples)} samples; used for ${exactly(each.rows)} events at ${probes(each.cost)} each, as written ${probes(each.as_written)}: `,
         element("b", { class: saved >= 0 ? "gain" : "loss" }, saved ? `${exactly(Math.round(Math.abs(saved)))} probes ${saved > 0 ? "saved" : "lost"}` : "no difference")));
+  }
+
+  cacheDecision(each) {
+    return element("div", {},
+      element("strong", {}, element("button", { class: "link", "data-key": `c ${each.place} ${each.number}`, onclick: () => this.actions.select(each.entity) }, each.place), ` caches: ${each.verdict}`),
+      element("p", { class: "order" }, ...(each.used.length ? each.used.map((cache) => element("code", {}, cacheText(cache))) : ["no cache from here on"])),
+      ...each.estimates.map((cache) => element("p", { class: "quiet" }, `${cacheText(cache)}: misses ${percent(cache.miss)}; without it all probing, with it `,
+        element("b", { class: cache.saves >= cache.costs ? "gain" : "loss" }, `${percent(1 - cache.saves + cache.costs)} of it`), ` (saves ${percent(cache.saves)}, costs ${percent(cache.costs)})`)),
+      element("p", { class: "quiet" }, `after ${exactly(each.at)} rows that probed`));
   }
 
   lateness(run, at) {

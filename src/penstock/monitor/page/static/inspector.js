@@ -2,6 +2,7 @@
 
 import { chart } from "penstock/chart.js";
 import { bytes, count, duration, element, exactly, instant, nanoseconds, percent } from "penstock/format.js";
+import { cacheText, pathsOf } from "penstock/model.js";
 
 export class Inspector {
   constructor(host, actions) {
@@ -129,6 +130,7 @@ export class Inspector {
       element("div", { class: "spark", "data-spark": "rows_out" }),
       this.synopsis(node),
       this.probes(node, now),
+      this.caches(node),
       this.filters(node, now),
       this.constraints(null, now.constraints),
       this.indexes(now),
@@ -183,14 +185,32 @@ export class Inspector {
 
   probes(node, now) {
     if (!now.probes || !node.paths) return null;
-    const rows = node.paths.flatMap((path, input) => path.stages.map((stage, depth) => {
+    const rows = pathsOf(this.run, node).flatMap((path, input) => path.targets.map((target, depth) => {
       const probes = now.probes[input]?.[depth] ?? 0, matches = now.matches?.[input]?.[depth] ?? 0;
-      return element("tr", {}, element("td", {}, depth ? "" : path.input), element("td", {}, `→ ${stage.probes}`),
+      return element("tr", {}, element("td", {}, depth ? "" : path.input), element("td", {}, `→ ${target}`),
         element("td", { class: "number" }, count(probes)), element("td", { class: "number" }, probes ? count(matches / probes) : "–"));
     }));
-    return section("Probes by depth, of late", element("table", { class: "plain" },
-      element("thead", {}, element("tr", {}, ...["rows of", "probe", "probes", "matches each"].map((text) => element("th", { scope: "col" }, text)))),
+    return section("Probes by depth, along the paths of now", element("table", { class: "plain" },
+      element("thead", {}, element("tr", {}, ...["rows of", "probe", "probes", "matches each"].map((text, place) => element("th", { scope: "col", class: place > 1 ? "number" : null }, text)))),
       element("tbody", {}, ...rows)));
+  }
+
+  /** The caches of a join: how often they are hit, and what those that were considered save and cost. */
+  caches(node) {
+    const { run, at } = this;
+    const decided = (run.latest.decisions ?? []).filter((each) => each.verdict && each.entity === node.id).at(-1);
+    const lookups = run.recent(node.id, "cache_lookups", at), size = run.value(node.id, "cache_bytes", at);
+    if (!decided && !lookups && !size) return null;
+    const used = new Set((decided?.used ?? []).map(cacheText));
+    return section("Caches",
+      element("p", {}, lookups ? `${percent(run.recent(node.id, "cache_hits", at) / lookups)} of ${count(lookups)} lookups hit, ${bytes(size)}` : "none in use",
+        this.adder(node, "cache_hits", "cache hits")),
+      decided?.estimates.length ? element("table", { class: "plain" },
+        element("thead", {}, element("tr", {}, ...["cache", "misses", "saves", "costs"].map((text, place) => element("th", { scope: "col", class: place ? "number" : null }, text)))),
+        element("tbody", {}, ...decided.estimates.map((each) => element("tr", {},
+          element("td", {}, cacheText(each), used.has(cacheText(each)) ? "" : element("small", { class: "quiet" }, " (not used)")),
+          ...["miss", "saves", "costs"].map((name) => element("td", { class: "number" }, percent(each[name]))))))) : null,
+      decided ? element("p", { class: "quiet" }, `Decided after ${exactly(decided.at)} rows: ${decided.verdict}. Saved and spent are parts of all probing.`) : null);
   }
 
   filters(node, now) {

@@ -8,7 +8,7 @@ export const MEASURES = {
   skew: { title: "Skew", unit: "× mean", property: "skew", of: (run, id, at) => Math.max(0, run.value(id, "skew", at) - 1) },
 };
 
-const FLOWS = new Set(["nanoseconds", "rows_in", "rows_out", "late_rows", "bad_rows", "probes", "matches", "function_errors"]);
+const FLOWS = new Set(["nanoseconds", "rows_in", "rows_out", "late_rows", "bad_rows", "probes", "matches", "function_errors", "cache_lookups", "cache_hits"]);
 
 export class Run {
   constructor(document) {
@@ -174,10 +174,10 @@ export function graphQuery(run, { entity, property }) {
   const node = run.nodes.get(entity);
   const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;
   const source = node?.kind === "source";
-  const kind = source ? "source" : ["state_rows", "state_bytes", "violations", "timed_out_rows"].includes(property) ? "synopsis" : "operator";
+  const kind = source ? "source" : ["state_rows", "state_bytes", "violations", "timed_out_rows"].includes(property) ? "synopsis" : property.startsWith("cache_") ? "cache" : "operator";
   const name = source ? node.stream : node ? `${node.fragment}.${node.name}` : entity;
   const query = node?.query ?? run.queries[0]?.name;
-  return `SELECT ISTREAM(ts, cell, value) FROM sysstream [NOW]\nWHERE query = ${quoted(query)} AND entity = ${quoted(name)}\n  AND kind = ${quoted(kind)} AND property = ${quoted(property)}`;
+  return `SELECT ISTREAM(ts, cell, value) FROM sysstream [NOW]\nWHERE query = ${quoted(query)} AND entity = ${quoted(name)}\n  AND kind = ${quoted(kind)} AND property = ${quoted(property.replace(/^cache_/, ""))}`;
 }
 
 /** The graph that a query over sysstream stands for, if it is of the shape that graphs have. */
@@ -188,4 +188,17 @@ export function queryGraph(run, text) {
   const node = run.document.nodes.find((each) =>
     each.kind === "source" ? each.stream === name : each.query === query && `${each.fragment}.${each.name}` === name);
   return node ? { entity: node.id, property } : null;
+}
+
+/** What a cache holds, as a person reads it. */
+export function cacheText(cache) {
+  const where = cache.semijoined ? ` where ${cache.semijoined.join(" and ")} match` : "";
+  return `${cache.caches.join(" with ")} for rows of ${cache.path}${where}`;
+}
+
+/** The probe paths that a join has now: as decided last, or as planned. */
+export function pathsOf(run, node) {
+  const decided = (run.latest.decisions ?? []).filter((each) => each.paths && each.entity === node.id).at(-1);
+  if (decided) return decided.paths.map(([input, ...targets]) => ({ input, targets }));
+  return (node.paths ?? []).map((path) => ({ input: path.input, targets: path.stages.map((stage) => stage.probes) }));
 }
