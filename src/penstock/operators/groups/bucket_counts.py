@@ -12,7 +12,7 @@ from penstock.algebra.bucket_counts import SLOTS, BucketCounts
 from penstock.kernels import bucket_counts, filters
 from penstock.kernels.hashing import row_hashes
 from penstock.operators.blocks import Blocks
-from penstock.synopsis.deltas import Bools, Deltas, assemble, is_null, row_width
+from penstock.synopsis.deltas import Bools, Deltas, assemble, is_null, part_of_rows, row_width
 from penstock.synopsis.index import Index
 from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import BySlot, RowStore
@@ -35,8 +35,10 @@ class BucketCountsOperator:
         self._latest = BySlot(memory, "latest", self.store)
         streams = [[each.delay, int(each.subtracts)] for each in node.counted]
         self._streams = np.array(streams, np.int64).reshape(-1, 2)
-        self._shape = np.array([node.buckets.width, node.buckets.shift, node.watched, SLOTS, int(node.emits)])
-        self._counters = BySlot(memory, "counters", self.store, bucket_counts.group_width(len(streams), SLOTS))
+        buckets, after = node.buckets, (node.settles_after, node.final_after)
+        self._shape = np.array([buckets.width, buckets.shift, *after, SLOTS, int(node.emits), node.ring])
+        words = bucket_counts.group_width(len(streams), SLOTS, node.ring)
+        self._counters = BySlot(memory, "counters", self.store, words)
         self._registers = memory.array("registers", bucket_counts.REGISTERS)
         self._index = Index(memory.scope("groups"), tuple(range(width)))
         if memory.restored:
@@ -48,15 +50,17 @@ class BucketCountsOperator:
         order = np.argsort(ts, kind="stable")
         ts = ts[order]
         sources = np.repeat(self._sources(len(inputs)), [len(each) for each in inputs])[order]
-        groups = self._groups(np.concatenate([each.rows for each in inputs])[order] if self._keys else _ONE_GROUP)
-        groups = groups if self._keys else np.repeat(groups, len(ts))
+        keys, since = self._keys_and_since(inputs)
+        groups = self._groups(keys[order]) if self._keys else np.repeat(self._groups(_ONE_GROUP), len(ts))
         held, done = self.store.held(), 0
+        most = max(_BLOCK, len(held), (4 + 2 * int(self._shape[bucket_counts.RING])) * _longest(ts))
         while True:
-            out = np.empty((max(_BLOCK, len(held), 4 * _longest(ts)), bucket_counts.OUT), np.int64)
+            out = np.empty((most, bucket_counts.OUT), np.int64)
             done, count = bucket_counts.count_rows(
                 ts,
                 sources,
                 groups,
+                since[order],
                 done,
                 until,
                 self._shape,
@@ -72,6 +76,15 @@ class BucketCountsOperator:
                 break
         self._drop(held)
 
+    def _keys_and_since(self, inputs: list[Deltas]) -> tuple[Ints, Ints]:
+        """The further keys of all rows, and of a broken assertion the earliest time of its rows."""
+        streams = len(self._streams) + 1
+        monitors = [each.rows for each in inputs[streams:]]
+        counted = sum(len(each) for each in inputs[:streams])
+        own = [part_of_rows(rows, range(self._keys), self._keys + 1) for rows in monitors]
+        keys = np.concatenate([*(each.rows for each in inputs[:streams]), *own])
+        return keys, np.concatenate([np.zeros(counted, np.int64), *(rows[:, self._keys] for rows in monitors)])
+
     def _sources(self, inputs: int) -> Ints:
         """Behind the streams come monitors, whose rows are all alike."""
         numbers = np.arange(inputs)
@@ -82,9 +95,7 @@ class BucketCountsOperator:
         return len(self.store)
 
     def _is_due(self, until: int) -> bool:
-        following = int(self._registers[bucket_counts.NEXT])
-        width, shift, watched = self._shape[:3].tolist()
-        return following != 0 and (following - 1) * width - shift + watched < until
+        return bool(bucket_counts.is_due(until - 1, self._shape, self._registers))
 
     def _groups(self, rows: Ints) -> Ints:
         """The slot of each row's group."""
