@@ -20,8 +20,12 @@ from penstock.types import BIGINT, BOOLEAN
 #: Into so many slots a delay is cut on either side of a boundary: the counters of each.
 SLOTS = 16
 
-#: A boundary is watched for so many delays, at most for a bucket: prefixes that long bound what crosses it from below.
-WATCHED_DELAYS = 4
+#: A bucket settles so many delays after its end, at most a bucket after it: prefixes that long bound from below what
+#: crosses a boundary.
+SETTLING_DELAYS = 4
+
+#: A result can be marked for so many buckets after its own, at most: results of that many are kept.
+MOST_MARKED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,6 @@ class Counted:
 
     scan: Relation
     delay: int
-    #: How long after it a row may come that the query's conditions match with it, if assertions are broken; None: any.
-    most: int | None
     #: Whether its rows take a count away, as those of an anti-join do.
     subtracts: bool
 
@@ -73,22 +75,42 @@ class BucketCounts(Relation):
     results: Schema
     #: Whether a bucket shows once, when it can change no more.
     emits: bool = False
-    #: What watches the assertions that it leans on: rows of keys for which one was broken.
+    #: What watches the assertions that it leans on: keys for which one was broken, and the earliest time of its rows.
     monitors: tuple[Relation, ...] = ()
+    #: How long after a row of the bucket stream one may come that the query's conditions match with it, if assertions
+    #: are broken; None: any time.
+    matches_for: int | None = None
 
     def __post_init__(self) -> None:
-        widths = {len(each.schema) for each in self.inputs}
+        widths = {len(each.schema) for each in (self.scan, *(each.scan for each in self.counted))}
         require(widths == {len(self.keys) - 1}, "inputs of bucket counts have its further keys")
+        require(all(len(each.schema) == len(self.keys) for each in self.monitors), "monitors say since when")
         require(sum(not each.subtracts for each in self.counted) <= 1, "one input at most is joined")
         require(all(0 <= each.delay <= self.buckets.width for each in self.counted), "a delay is within a bucket")
         require([c.type for c in self.results] == [BIGINT, BIGINT, BIGINT, BOOLEAN], "a count, its ends, and a BOOLEAN")
 
     @property
-    def watched(self) -> int:
-        """For how long after a boundary rows say more of what crossed it, and a bucket may be found to be broken."""
+    def settles_after(self) -> int:
+        """For how long after its end rows say more of a bucket."""
         longest = max((each.delay for each in self.counted), default=0)
-        matched = max((each.most for each in self.counted if each.most is not None), default=0)
-        return min(self.buckets.width, max(WATCHED_DELAYS * longest, matched))
+        return min(self.buckets.width, SETTLING_DELAYS * longest)
+
+    @property
+    def final_after(self) -> int:
+        """For how long after its end a bucket may be found to be broken.
+
+        That is as long as the conditions of the query match rows, if they have a window of time. Where they have none,
+        a result that is emitted once does not wait for that.
+        """
+        longest = MOST_MARKED * self.buckets.width
+        if self.matches_for is None:
+            return self.settles_after if self.emits else longest
+        return max(self.settles_after, min(longest, self.matches_for))
+
+    @property
+    def ring(self) -> int:
+        """How many results are kept of a group."""
+        return 2 + -(-self.final_after // self.buckets.width)
 
     def _schema(self) -> Schema:
         return self.keys + self.results

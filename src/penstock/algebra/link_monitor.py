@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.algebra.expressions import require
+from penstock.algebra.expressions import Column, require
 from penstock.algebra.relations import Relation, Schema
+from penstock.types import BIGINT
 
 #: The rows that a monitor remembers at most: its tables are of fixed size.
 MOST_WATCHED = 1 << 13
@@ -35,9 +36,10 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class LinkMonitor(Relation):
-    """Gives at each instant the keys of children for which an assertion was broken then.
+    """Gives at each instant the keys of rows for which an assertion was broken then, and the earliest of their times.
 
-    The first `matched` columns of both inputs are compared; behind them a child has its keys.
+    The first `matched` columns of both inputs are compared; behind them a child has its keys, and so has a parent
+    whose children have the same ones.
     """
 
     parent: Relation
@@ -56,11 +58,17 @@ class LinkMonitor(Relation):
     one_in: int
 
     def __post_init__(self) -> None:
-        require(len(self.parent.schema) == self.matched, "a parent is compared, and no more")
-        require(len(self.child.schema) == self.matched + len(self.keys), "a child has its keys behind what is compared")
+        keyed = self.matched + len(self.keys)
+        require(len(self.child.schema) == keyed, "a child has its keys behind what is compared")
+        require(len(self.parent.schema) in (keyed, self.matched), "a parent has the same keys, or none")
+
+    @property
+    def has_parent_keys(self) -> bool:
+        """Whether parents have the keys of their children."""
+        return len(self.parent.schema) == len(self.child.schema)
 
     def _schema(self) -> Schema:
-        return self.keys
+        return (*self.keys, Column(self.child.schema[0].scope if self.child.schema else "", "_since", BIGINT))
 
     @property
     def inputs(self) -> tuple[Relation, ...]:
@@ -69,3 +77,22 @@ class LinkMonitor(Relation):
     def with_inputs(self, inputs: tuple[Relation, ...]) -> LinkMonitor:
         parent, child = inputs
         return replace(self, parent=parent, child=child)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched(Relation):
+    """A relation that leans on assertions, and what watches them: it is the relation, whatever they find."""
+
+    input: Relation
+    monitors: tuple[Relation, ...]
+
+    def _schema(self) -> Schema:
+        return self.input.schema
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return (self.input, *self.monitors)
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Watched:
+        below, *monitors = inputs
+        return Watched(below, tuple(monitors))

@@ -479,8 +479,6 @@ class Approximate:
     #: How wide an interval may be: in rows, or in percent of the count.
     within: Decimal | None = None
     percent: bool = False
-    #: One key in so many is watched for broken assertions. It is a setting of a run, not of the query's text.
-    one_in: int = 64
 
     def __str__(self) -> str:
         """The clause as it is written.
@@ -506,6 +504,8 @@ class Query:
     adaptive: str | None = None
     #: Whether counts may be certified intervals.
     approximate: Approximate | None = None
+    #: One key in so many is watched for broken assertions. It is a setting of a run, not of the query's text.
+    watched_one_in: int = 64
 
     @property
     def relation(self) -> Relation:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import Column, Comparator, Compare
-from penstock.algebra.link_monitor import LinkMonitor
+from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import (
@@ -99,6 +99,8 @@ def is_monotone(relation: Relation) -> bool:
             return window is None and is_monotone(left)
         case GroupEnding(emits=True) | BucketCounts(emits=True) | LinkMonitor():
             return True
+        case Watched(below):
+            return is_monotone(below)
         case Select() | Project() | Keep() | Repeat() | Distinct() | GroupEnding():
             return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):

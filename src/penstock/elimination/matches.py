@@ -15,6 +15,7 @@ from penstock.catalog import Catalog
 from penstock.elimination.occurrences import (
     Elimination,
     Occurrence,
+    Partnership,
     column_of,
     itself,
     occurrence,
@@ -52,7 +53,8 @@ def _promised(one: Occurrence, other: Occurrence, node: SemiJoin | AntiJoin, cat
     leans_on = partner(one, other, node.on, catalog)
     if leans_on is None:
         return None
-    return Elimination(other.name, f"each row of {one.name} always has a partner there", leans_on)
+    promised = Partnership(one, other, node.on, leans_on)
+    return Elimination(other.name, f"each row of {one.name} always has a partner there", leans_on, promised)
 
 
 def _compared(predicate: Expr, one: Occurrence, renaming: Mapping[Column, Column]) -> tuple[Column, ...] | None:

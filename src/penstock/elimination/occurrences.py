@@ -31,19 +31,6 @@ from penstock.closing.declarations import constraint_text
 
 
 @dataclass(frozen=True, slots=True)
-class Elimination:
-    """A join that is not run: which occurrence is not read, and why that changes nothing."""
-
-    occurrence: str
-    message: str
-    leans_on: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        by = f" [{'; '.join(self.leans_on)}]" if self.leans_on else ""
-        return f"{self.occurrence} is not read: {self.message}{by}"
-
-
-@dataclass(frozen=True, slots=True)
 class Occurrence:
     """A window or table with the filters on its rows."""
 
@@ -73,6 +60,33 @@ class Occurrence:
     def is_not_null(self, column: Column, catalog: Catalog) -> bool:
         definition = self.definition(catalog)
         return definition is not None and column.name.lower() in definition.not_null
+
+
+@dataclass(frozen=True, slots=True)
+class Partnership:
+    """What declarations promise of an occurrence: each of its rows has a partner in another one."""
+
+    child: Occurrence
+    parent: Occurrence
+    on: tuple[Expr, ...]
+    exists: tuple[str, ...]
+    #: The key by which there is one at most, where that matters.
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Elimination:
+    """A join that is not run: which occurrence is not joined, and why that changes nothing."""
+
+    occurrence: str
+    message: str
+    leans_on: tuple[str, ...] = ()
+    #: What has to be watched, since data may break it.
+    promised: Partnership | None = None
+
+    def __str__(self) -> str:
+        by = f" [{'; '.join(self.leans_on)}]" if self.leans_on else ""
+        return f"{self.occurrence} is not {'read' if self.promised is None else 'joined'}: {self.message}{by}"
 
 
 def occurrence(relation: Relation) -> Occurrence | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from penstock.algebra.bucket_counts import SLOTS, BucketCounts
-from penstock.algebra.link_monitor import MOST_WATCHED
+from penstock.algebra.link_monitor import MOST_WATCHED, LinkMonitor
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import AntiJoin, Query, SemiJoin, StreamKind, ToStream, walk_relations
 from penstock.algebra.rewrites import normalise
@@ -20,6 +20,7 @@ from penstock.effort import limit
 from penstock.elimination.counting import Counting, counting, counts_of
 from penstock.elimination.occurrences import Elimination
 from penstock.elimination.rules import eliminated
+from penstock.elimination.watching import monitors_of
 from penstock.errors import Origin, PenstockError
 from penstock.register.states import State, StatefulOperator, Theory
 from penstock.register.verdict import Verdict, check_query
@@ -35,6 +36,8 @@ class Running:
     query: Query
     eliminations: tuple[Elimination, ...] = ()
     counting: Counting | None = None
+    #: What watches the assertions that eliminations lean on; counters have monitors of their own.
+    monitors: tuple[LinkMonitor, ...] = ()
 
     @property
     def counts(self) -> BucketCounts | None:
@@ -49,6 +52,7 @@ class Running:
     def lines(self) -> list[str]:
         """What `explain` says of joins that do not run."""
         left_out = [f"left out: {each}" for each in self.eliminations]
+        left_out += [f"watched on one key in {each.one_in}: {each.promises[0]}" for each in self.monitors]
         return left_out if self.counting is None else [*left_out, *self.counting.lines()]
 
 
@@ -60,7 +64,7 @@ def running(query: Query, catalog: Catalog) -> Running:
     without, eliminations = eliminated(query if counted is None else counted.running, catalog)
     if counted is not None:
         _refuse_uncounted(without, counted)
-    return Running(without, eliminations, counted)
+    return Running(without, eliminations, counted, monitors_of(eliminations, query.watched_one_in, catalog))
 
 
 def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
@@ -68,18 +72,19 @@ def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> 
     runs = running(query, catalog)
     counts = runs.counts
     if counts is None or runs.counting is None:
-        return check_query(runs.query, catalog, origin)
+        verdict = check_query(runs.query, catalog, origin)
+        watching = [state for each in runs.monitors for state in _monitor_states(1, each.child.schema[0].scope)]
+        return replace(verdict, states=(*verdict.states, *watching))
     return Verdict(runs.query, catalog, tuple(_states(counts, runs.counting)), origin, effort=limit())
 
 
 def with_plan(query: Query, plan: str | None, one_in: int | None = None) -> Query:
     """The query, to be run by one of `PLANS` if it is APPROXIMATE, or as it says; one key in so many is watched."""
-    if query.approximate is None:
+    if one_in is not None:
+        query = replace(query, watched_one_in=one_in)
+    if query.approximate is None or plan is None:
         return query
-    allowed = query.approximate if one_in is None else replace(query.approximate, one_in=one_in)
-    if plan == "exact":
-        return replace(query, approximate=None)
-    return replace(query, approximate=allowed if plan is None else replace(allowed, within=None))
+    return replace(query, approximate=None if plan == "exact" else replace(query.approximate, within=None))
 
 
 def _states(counts: BucketCounts, counted: Counting) -> Iterator[State]:
@@ -94,8 +99,12 @@ def _states(counts: BucketCounts, counted: Counting) -> Iterator[State]:
     proof = Proof(claim, "001, 4.4, with certified intervals", counted.leans_on)
     scope = counts.keys[0].scope
     yield State(StatefulOperator.GROUP_BY, None, bound, Theory.WINDOWS, proof, scope)
-    if counts.monitors:
-        watched = entries(len(counts.monitors) * MOST_WATCHED, "watched row")
+    yield from _monitor_states(len(counts.monitors), scope)
+
+
+def _monitor_states(monitors: int, scope: str) -> Iterator[State]:
+    if monitors:
+        watched = entries(monitors * MOST_WATCHED, "watched row")
         held = Proof("a table of fixed size has the last rows of a sample of keys")
         yield State(StatefulOperator.GROUP_BY, None, watched, Theory.WINDOWS, held, scope)
 

@@ -16,6 +16,15 @@ once it can change no more.
 A group has three records, of a bucket b and the two before it. Words of a record: the bucket's number plus 1, rows of
 t, whether an assertion was broken, and for each counted stream its rows, how many more than t it has had since the
 boundary, the most that this was, and two histograms: of d behind the start, and of t before the end.
+
+```text
+   bucket b  ━━━━━━━━━━━━┫ settled ┊                     ┊ final
+                         ┊<─ rows say what crossed ─>┊   ┊
+                         ┊<─ a violation may concern b ─>┊
+```
+
+Some time after its end a bucket is *settled*: its counters are needed no more, and its result moves to a ring of
+results. There it can still be marked, until it is *final*: no row that comes then matches one of the bucket.
 """
 
 from __future__ import annotations
@@ -30,12 +39,15 @@ Ints = NDArray[np.int64]
 #: Of a record, and in it of a counted stream, what stands where.
 BUCKET, ROWS, BROKEN, STREAMS = range(4)
 COUNT, EXCESS, MOST, SLOTS = range(4)
-#: What was shown of a bucket: its number plus 1, and the result; there are two, by the bucket's parity.
-SHOWN_BUCKET, SHOWN_COUNT, SHOWN_LOW, SHOWN_HIGH, SHOWN_CERTAIN, SHOWN = range(6)
+#: A result in the ring: the bucket's number plus 1, whether it is shown, the count, its ends, whether it is certain.
+RESULT_BUCKET, IS_SHOWN, RESULT, CERTAIN, RESULT_WORDS = 0, 1, 2, 5, 6
 RECORDS = 3
 
-#: The one register: the next boundary whose records close, plus 1.
-NEXT, REGISTERS = range(2)
+#: The registers: the next boundary before which a bucket settles, and the next before which one is final, plus 1.
+SETTLES, ENDS, REGISTERS = range(3)
+
+#: Words of `shape`.
+WIDTH, SHIFT, SETTLED, FINAL, SLOT_COUNT, EMITS, RING, SHAPE = range(8)
 
 #: What a line of `streams` has: the delay, and whether its rows are subtracted.
 DELAY, SUBTRACTS = range(2)
@@ -50,8 +62,8 @@ def record_width(streams: int, slots: int) -> int:
 
 
 @lean
-def group_width(streams: int, slots: int) -> int:
-    return 2 * SHOWN + RECORDS * record_width(streams, slots)
+def group_width(streams: int, slots: int, ring: int) -> int:
+    return ring * RESULT_WORDS + RECORDS * record_width(streams, slots)
 
 
 @lean
@@ -59,6 +71,7 @@ def count_rows(
     ts: Ints,
     sources: Ints,
     groups: Ints,
+    since: Ints,
     done: int,
     until: int,
     shape: Ints,
@@ -71,46 +84,114 @@ def count_rows(
 ) -> tuple[int, int]:
     """Counts rows from `done` on, in the order of time, and gives how far it got and how many changes it put out.
 
-    `sources` has 0 for a row of the bucket stream, 1 and more for counted streams, and -1 for a broken assertion.
-    `shape` is (width, shift, watched, slots, emits). `latest` has of each group its last bucket plus 1, or 0 if it is
-    done with. It stops when `out` has no room; until then it takes all rows, and all that closes before `until`.
+    `sources` has 0 for a row of the bucket stream, 1 and more for counted streams, and -1 for a broken assertion, which
+    concerns rows from `since` on. `latest` has of each group its last bucket plus 1, or 0 if it is done with. It
+    stops when `out` has no room; until then it takes all rows, and all that is final before `until`.
     """
     count, i = 0, done
-    width, shift, watched, emits = shape[0], shape[1], shape[2], shape[4] != 0
+    emits = shape[EMITS] != 0
     while True:
         at_end = i == len(ts)
         t = until - 1 if at_end else ts[i]
-        while registers[NEXT] != 0 and (registers[NEXT] - 1) * width - shift + watched <= t:
+        while is_due(t, shape, registers):
             if emits and count + len(held) > len(out):
                 return i, count
-            count = _close(shape, streams, held, latest, counters, registers, out, count)
+            count = _pass_boundary(shape, streams, held, latest, counters, registers, out, count)
         if at_end:
             return i, count
         end = i
         while end < len(ts) and ts[end] == t:
             end += 1
-        if not emits and count + 4 * (end - i) > len(out):
+        if not emits and count + (4 + 2 * shape[RING]) * (end - i) > len(out):
             return i, count
-        bucket = (t + shift) // width
-        if registers[NEXT] == 0:
-            registers[NEXT] = bucket + 2
-        for k in range(i, end):
-            _take(t, sources[k], groups[k], bucket, shape, streams, latest, counters)
-        if (t + shift) % width < watched:
-            for k in range(i, end):
-                _note_most(groups[k], bucket, shape, streams, counters)
-        if not emits:
-            for k in range(i, end):
-                if (t + shift) % width < watched:
-                    count = _show(t, groups[k], bucket - 1, shape, streams, counters, out, count)
-                count = _show(t, groups[k], bucket, shape, streams, counters, out, count)
+        count = _take_instant(
+            t, i, end, sources, groups, since, shape, streams, latest, counters, registers, out, count
+        )
         i = end
+
+
+@lean
+def is_due(t: int, shape: Ints, registers: Ints) -> bool:
+    """Whether a bucket is final at an instant, or settles."""
+    return registers[ENDS] != 0 and min(_due(SETTLES, shape, registers), _due(ENDS, shape, registers)) <= t
+
+
+@lean
+def _due(which: int, shape: Ints, registers: Ints) -> int:
+    return (registers[which] - 1) * shape[WIDTH] - shape[SHIFT] + shape[SETTLED if which == SETTLES else FINAL]
+
+
+@lean
+def _take_instant(
+    t: int,
+    first: int,
+    end: int,
+    sources: Ints,
+    groups: Ints,
+    since: Ints,
+    shape: Ints,
+    streams: Ints,
+    latest: Ints,
+    counters: Ints,
+    registers: Ints,
+    out: Ints,
+    count: int,
+) -> int:
+    """Counts the rows of an instant, and shows what changes then."""
+    bucket = (t + shape[SHIFT]) // shape[WIDTH]
+    if registers[ENDS] == 0:
+        registers[SETTLES] = registers[ENDS] = bucket + 2
+    for k in range(first, end):
+        _take(t, sources[k], groups[k], bucket, shape, streams, latest, counters)
+        if sources[k] < 0:
+            count = _mark(t, since[k], groups[k], bucket, shape, streams, counters, out, count)
+    is_early = (t + shape[SHIFT]) % shape[WIDTH] < shape[SETTLED]
+    if is_early:
+        for k in range(first, end):
+            _note_most(groups[k], bucket, shape, streams, counters)
+    if shape[EMITS] == 0:
+        for k in range(first, end):
+            if is_early:
+                count = _show(t, groups[k], bucket - 1, shape, streams, counters, out, count)
+            count = _show(t, groups[k], bucket, shape, streams, counters, out, count)
+    return count
+
+
+@lean
+def _longest(streams: Ints) -> int:
+    longest = 0
+    for stream in range(len(streams)):
+        longest = max(longest, streams[stream, DELAY])
+    return longest
+
+
+@lean
+def _mark(
+    t: int, since: int, group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints, out: Ints, count: int
+) -> int:
+    """Marks all buckets that a broken assertion may concern: its rows are between two instants."""
+    width, shift = shape[WIDTH], shape[SHIFT]
+    first = max(since - _longest(streams) + shift, 0) // width
+    for older in range(max(first, bucket + 1 - shape[RING], 0), bucket):
+        before = _known(group, older, shape, streams, counters)
+        if before >= 0:
+            counters[group, before + BROKEN] |= 1
+        place = RESULT_WORDS * (older % shape[RING])
+        if counters[group, place + RESULT_BUCKET] != older + 1 or counters[group, place + CERTAIN] == 0:
+            continue
+        if shape[EMITS] == 0 and counters[group, place + IS_SHOWN] != 0:
+            count = _put(out, count, t, -1, group, counters, place)
+        counters[group, place + CERTAIN] = 0
+        if shape[EMITS] == 0:
+            counters[group, place + IS_SHOWN] = 1
+            count = _put(out, count, t, 1, group, counters, place)
+    return count
 
 
 @lean
 def _record(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> int:
     """Where the record of a bucket stands in a group's words, or would."""
-    return 2 * SHOWN + (bucket % RECORDS) * record_width(len(streams), shape[3])
+    return shape[RING] * RESULT_WORDS + (bucket % RECORDS) * record_width(len(streams), shape[SLOT_COUNT])
 
 
 @lean
@@ -125,7 +206,7 @@ def _take(
     t: int, source: int, group: int, bucket: int, shape: Ints, streams: Ints, latest: Ints, counters: Ints
 ) -> None:
     """Counts a row."""
-    width, shift, slots = shape[0], shape[1], shape[3]
+    width, shift, slots = shape[WIDTH], shape[SHIFT], shape[SLOT_COUNT]
     at = _record(group, bucket, shape, streams, counters)
     if counters[group, at + BUCKET] != bucket + 1:
         for word in range(record_width(len(streams), slots)):
@@ -139,12 +220,9 @@ def _take(
     offset = (t + shift) % width
     left = width - offset
     if source < 0:
-        longest = 0
-        for stream in range(len(streams)):
-            longest = max(longest, streams[stream, DELAY])
-        counters[group, at + BROKEN] |= 3 if left <= longest else 1
+        counters[group, at + BROKEN] |= 3 if left <= _longest(streams) else 1
         before = _known(group, bucket - 1, shape, streams, counters)
-        if before >= 0 and offset < shape[2]:
+        if before >= 0 and offset < shape[SETTLED]:
             counters[group, before + BROKEN] |= 1
         return
     if source == 0:
@@ -169,14 +247,14 @@ def _note_most(group: int, bucket: int, shape: Ints, streams: Ints, counters: In
     """After an instant: what each stream has had more rows than the bucket stream since the boundary, at most."""
     at = _record(group, bucket, shape, streams, counters)
     for stream in range(len(streams)):
-        place = at + STREAMS + stream * (SLOTS + 2 * shape[3])
+        place = at + STREAMS + stream * (SLOTS + 2 * shape[SLOT_COUNT])
         counters[group, place + MOST] = max(counters[group, place + MOST], counters[group, place + EXCESS])
 
 
 @lean
 def crossing(group: int, bucket: int, stream: int, shape: Ints, streams: Ints, counters: Ints) -> tuple[int, int]:
     """At least and at most how many pairs cross the boundary at which a bucket begins."""
-    slots = shape[3]
+    slots = shape[SLOT_COUNT]
     behind = _known(group, bucket, shape, streams, counters)
     if behind < 0:
         return 0, 0  # no row behind it, so none that crosses
@@ -209,7 +287,7 @@ def interval(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints
     for stream in range(len(streams)):
         least_before, most_before = crossing(group, bucket, stream, shape, streams, counters)
         least_behind, most_behind = crossing(group, bucket + 1, stream, shape, streams, counters)
-        own = counters[group, at + STREAMS + stream * (SLOTS + 2 * shape[3]) + COUNT]
+        own = counters[group, at + STREAMS + stream * (SLOTS + 2 * shape[SLOT_COUNT]) + COUNT]
         own_low = max(0, own - most_before + least_behind)
         own_high = min(rows, own - least_before + most_behind)
         if own_low > own_high or least_before > most_before or least_behind > most_behind:
@@ -245,61 +323,79 @@ def _show(
         return done
     count, low, high, certain = interval(group, bucket, shape, streams, counters)
     is_shown = high > 0 or certain == 0
-    place = SHOWN * (bucket % 2)
-    was_shown = counters[group, place + SHOWN_BUCKET] == bucket + 1
-    if was_shown:
+    place = RESULT_WORDS * (bucket % shape[RING])
+    if counters[group, place + RESULT_BUCKET] == bucket + 1 and counters[group, place + IS_SHOWN] != 0:
         if (
             is_shown
-            and counters[group, place + SHOWN_COUNT] == count
-            and counters[group, place + SHOWN_LOW] == low
-            and counters[group, place + SHOWN_HIGH] == high
-            and counters[group, place + SHOWN_CERTAIN] == certain
+            and counters[group, place + RESULT] == count
+            and counters[group, place + RESULT + 1] == low
+            and counters[group, place + RESULT + 2] == high
+            and counters[group, place + CERTAIN] == certain
         ):
             return done
-        done = _put_shown(out, done, t, -1, group, bucket, counters, place)
-        counters[group, place + SHOWN_BUCKET] = 0
+        done = _put(out, done, t, -1, group, counters, place)
+    _keep_result(group, bucket, shape, streams, counters)
     if is_shown:
-        counters[group, place + SHOWN_BUCKET] = bucket + 1
-        counters[group, place + SHOWN_COUNT] = count
-        counters[group, place + SHOWN_LOW] = low
-        counters[group, place + SHOWN_HIGH] = high
-        counters[group, place + SHOWN_CERTAIN] = certain
-        done = _put_shown(out, done, t, 1, group, bucket, counters, place)
+        done = _put(out, done, t, 1, group, counters, place)
     return done
 
 
 @lean
-def _put_shown(out: Ints, done: int, t: int, weight: int, group: int, bucket: int, counters: Ints, place: int) -> int:
-    """Puts out what is shown of a bucket."""
-    for word in range(SHOWN_COUNT, SHOWN):
-        out[done, 4 + word - SHOWN_COUNT] = counters[group, place + word]
-    out[done, 0], out[done, 1], out[done, 2], out[done, 3] = t, weight, group, bucket
+def _keep_result(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> None:
+    """Has the result of a bucket in the ring."""
+    count, low, high, certain = interval(group, bucket, shape, streams, counters)
+    place = RESULT_WORDS * (bucket % shape[RING])
+    counters[group, place + RESULT_BUCKET] = bucket + 1
+    counters[group, place + IS_SHOWN] = 1 if high > 0 or certain == 0 else 0
+    counters[group, place + RESULT] = count
+    counters[group, place + RESULT + 1] = low
+    counters[group, place + RESULT + 2] = high
+    counters[group, place + CERTAIN] = certain
+
+
+@lean
+def _put(out: Ints, done: int, t: int, weight: int, group: int, counters: Ints, place: int) -> int:
+    """Puts out a result of the ring."""
+    for word in range(RESULT, RESULT_WORDS):
+        out[done, 4 + word - RESULT] = counters[group, place + word]
+    out[done, 0], out[done, 1], out[done, 2], out[done, 3] = (
+        t,
+        weight,
+        group,
+        counters[group, place + RESULT_BUCKET] - 1,
+    )
     return done + 1
 
 
 @lean
-def _close(
+def _pass_boundary(
     shape: Ints, streams: Ints, held: Ints, latest: Ints, counters: Ints, registers: Ints, out: Ints, done: int
 ) -> int:
-    """The next boundary is passed for good: the bucket before it changes no more, groups without a later one end."""
-    boundary = registers[NEXT] - 1
-    at = boundary * shape[0] - shape[1] + shape[2]
-    lives = False
+    """The next thing that is due: a bucket settles, or the one before a boundary is final, and groups end with it."""
+    if _due(SETTLES, shape, registers) <= _due(ENDS, shape, registers):
+        boundary = registers[SETTLES] - 1
+        if shape[EMITS] != 0:
+            for k in range(len(held)):
+                if latest[held[k]] != 0 and _known(held[k], boundary - 1, shape, streams, counters) >= 0:
+                    _keep_result(held[k], boundary - 1, shape, streams, counters)
+        registers[SETTLES] += 1
+        return done
+    boundary, at = registers[ENDS] - 1, _due(ENDS, shape, registers)
+    place, lives = RESULT_WORDS * ((boundary - 1) % shape[RING]), False
     for k in range(len(held)):
         group = held[k]
         if latest[group] == 0:
             continue
-        if _known(group, boundary - 1, shape, streams, counters) >= 0:
-            count, low, high, certain = interval(group, boundary - 1, shape, streams, counters)
-            if shape[4] != 0 and (high > 0 or certain == 0):
-                out[done, 0], out[done, 1], out[done, 2], out[done, 3] = at, 1, group, boundary - 1
-                out[done, 4], out[done, 5], out[done, 6], out[done, 7] = count, low, high, certain
-                done += 1
+        is_shown = counters[group, place + RESULT + 2] > 0 or counters[group, place + CERTAIN] == 0
+        if shape[EMITS] != 0 and counters[group, place + RESULT_BUCKET] == boundary and is_shown:
+            done = _put(out, done, at, 1, group, counters, place)
         if latest[group] <= boundary:
             latest[group] = 0
             for word in range(counters.shape[1]):
                 counters[group, word] = 0
         else:
             lives = True
-    registers[NEXT] = registers[NEXT] + 1 if lives else 0
+    registers[ENDS] += 1
+    if not lives:
+        registers[SETTLES] = registers[ENDS] = 0
     return done

@@ -15,7 +15,7 @@ from math import prod
 
 from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
-from penstock.algebra.link_monitor import LinkMonitor
+from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.physical import Keep, Received, Scan, physical
 from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.predicates import unwidened
@@ -117,11 +117,14 @@ def plan(query: Query, cells: int = 1, catalog: Catalog = _NOTHING_DECLARED, for
 
 
 def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) -> Plan:
-    query = running(query, catalog).query
+    runs = running(query, catalog)
+    query = runs.query
     kind = query.root.kind if isinstance(query.root, ToStream) else None
     wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = physical_plan(query.relation, wanted)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
+    if runs.monitors:
+        relation = Watched(relation, tuple(map(physical, runs.monitors)))
     if cells == 1 and not any(isinstance(node, LinkMonitor | Shared) for node in walk_relations(relation)):
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
         whole = _guarded(Fragment(0, relation, routes, ()), ruled)
@@ -308,6 +311,8 @@ class _Cutter:
                 return self._bucket_counts(relation)
             case LinkMonitor():
                 return self._link_monitor(relation)
+            case Watched():
+                return self._watched(relation)
             case Distinct():
                 placed = self.partitioned(self.piece(relation.input), relation.schema)
                 return _Piece(Distinct(placed.relation), placed.routes, placed.shares, placed.seen)
@@ -337,9 +342,19 @@ class _Cutter:
         routes = tuple(route for side in sides for route in side.routes)
         return _Piece(relation.with_inputs(tuple(side.relation for side in sides)), routes, sides[0].shares)
 
+    def _watched(self, relation: Watched) -> _Piece:
+        """What monitors find goes to every cell: it is next to nothing."""
+        piece = self._placed(self.piece(relation.input))
+        assert piece.shares is not None
+        leaves, everywhere = [], (None,) * len(piece.shares)
+        for monitor in relation.monitors:
+            leaves.append(Received(self.finish(self.piece(monitor)), monitor.schema, is_monotone=True))
+        routes = (*piece.routes, *(Route(leaf, everywhere) for leaf in leaves))
+        return replace(piece, relation=Watched(piece.relation, tuple(leaves)), routes=routes)
+
     def _bucket_counts(self, relation: BucketCounts) -> _Piece:
         """Counters are partitioned by the keys beside the bucket; without such keys one cell has them all."""
-        sides = [self._place(self.piece(side), side.schema) for side in relation.inputs]
+        sides = [self._place(self.piece(side), side.schema[: len(relation.keys) - 1]) for side in relation.inputs]
         routes = tuple(route for side in sides for route in side.routes)
         keys = [key for number, key in enumerate(relation.keys) if number != relation.place]
         whole = relation.with_inputs(tuple(side.relation for side in sides))
@@ -378,13 +393,17 @@ class _Cutter:
 
     def finish(self, piece: _Piece) -> int:
         """Makes a piece a fragment and gives its number."""
-        routes, shares = piece.routes, piece.shares
-        if shares is None:
-            # Nothing partitions it: rows go anywhere, by all that they hold.
-            (leaf,) = _leaves(piece.relation)
-            routes, shares = (Route(leaf, (_raw_schema(leaf),)),), (self.cells,)
-        self.fragments.append(Fragment(len(self.fragments), piece.relation, routes, shares))
+        piece = self._placed(piece)
+        assert piece.shares is not None
+        self.fragments.append(Fragment(len(self.fragments), piece.relation, piece.routes, piece.shares))
         return len(self.fragments) - 1
+
+    def _placed(self, piece: _Piece) -> _Piece:
+        """A piece that nothing partitions with its rows anywhere, by all that they hold; others as they are."""
+        if piece.shares is not None:
+            return piece
+        (leaf,) = _leaves(piece.relation)
+        return replace(piece, routes=(Route(leaf, (_raw_schema(leaf),)),), shares=(self.cells,))
 
     def _place(self, piece: _Piece, by: tuple[Expr, ...]) -> _Piece:
         """A piece whose rows are partitioned by these expressions; all in one cell where there are none."""

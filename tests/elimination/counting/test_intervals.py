@@ -31,9 +31,7 @@ def node_of(flows: Flows, emits: bool) -> BucketCounts:
         scans.append(Scan(Stream(scope, scope, (ts, key), ts), Unbounded(), (), (Output(key, key),)))
     last = max((n for n, anti in enumerate(flows.antis) if not anti), default=-1)
     counted = [
-        Counted(scans[n + 1], flows.delay_from_root(n), None, anti)
-        for n, anti in enumerate(flows.antis)
-        if anti or n == last
+        Counted(scans[n + 1], flows.delay_from_root(n), anti) for n, anti in enumerate(flows.antis) if anti or n == last
     ]
     keys = (Column("g", "k", BIGINT), Column("g", "tb", BIGINT))
     buckets = TimeBuckets(flows.width, flows.shift)

@@ -18,16 +18,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
-from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns, substitute
+from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.printing import expression_text
 from penstock.catalog import Catalog, StreamDef, Unique
 from penstock.elimination.conditions import condition_of
 from penstock.elimination.constraints import AtMost, Cell, Condition, Constraint, Equal, Row, renamed
 from penstock.elimination.counting.join_tree import Link, Member, NotCounted, timestamps
 from penstock.elimination.implication import decide
-from penstock.elimination.occurrences import column_of
 from penstock.elimination.proofs import Proof, proof_text, used
 from penstock.elimination.translation import theory_of
+from penstock.elimination.watching import compared_columns
 
 #: Sums of so many constants of assertions are tried as the longest delay: errors add along a chain.
 _LONGEST_CHAIN = 3
@@ -67,7 +67,7 @@ class Inclusion:
 def follows(link: Link, needed: frozenset[Column], catalog: Catalog) -> Inclusion:
     """That the lower member follows the upper one, row for row; `needed` are columns of it that must be carried."""
     upper, lower = link.upper, link.lower
-    carried = dict(compared_columns(link))
+    carried = dict(compared_columns(link.on, upper.occurrence))
     for column in sorted(needed | _read(upper.occurrence.predicates), key=str):
         same = next((c for c in lower.occurrence.leaf.schema if c.name == column.name and c.type == column.type), None)
         if column not in carried and same is not None:
@@ -216,29 +216,6 @@ def _some_conditions(exprs: Iterable[Expr], members: Sequence[Member]) -> tuple[
     times = timestamps(iter(members))
     translated = [condition_of(expr, times) for expr in exprs]
     return tuple(condition for each in translated if each is not None for condition in each)
-
-
-def compared_columns(link: Link) -> Iterator[tuple[Column, Column]]:
-    """Columns that the conditions of a link make equal, of the upper member and of the lower one."""
-    own = set(link.upper.occurrence.leaf.schema)
-    for predicate in link.on:
-        if isinstance(predicate, Compare) and predicate.op is Comparator.EQ:
-            one, other = column_of(predicate.left), column_of(predicate.right)
-            if one is not None and other is not None and one.type == other.type:
-                yield (one, other) if one in own else (other, one)
-
-
-def time_window(link: Link, parent: Member, child: Member) -> tuple[int | None, int | None]:
-    """The least and the most by which the time of a child may be after that of its parent, by the link's conditions."""
-    least: int | None = None
-    most: int | None = None
-    for condition in _some_conditions(link.on, (parent, child)):
-        match condition:
-            case AtMost(later, earlier, bound) if (later, earlier) == (child.name, parent.name):
-                most = bound if most is None else min(most, bound)
-            case AtMost(later, earlier, bound) if (later, earlier) == (parent.name, child.name):
-                least = -bound if least is None else max(least, -bound)
-    return least, most
 
 
 def _row(member: Member) -> Row:

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.algebra.bucket_counts import BucketCounts, Counted, TimeBuckets, result_columns
-from penstock.algebra.expressions import Column, Expr, Literal, columns, substitute
+from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.functions import AggregateFunction
-from penstock.algebra.link_monitor import LinkMonitor, Promise
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import Keep
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import (
@@ -31,18 +31,17 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.algebra.rewrites import normalise
-from penstock.catalog import AssertionDef, Catalog, OnViolation
+from penstock.catalog import Catalog
 from penstock.effort import OutOfEffort, answering, nesting
 from penstock.elimination.counting.inclusions import (
     Inclusion,
     Shown,
-    compared_columns,
     follows,
     precedes,
-    time_window,
 )
 from penstock.elimination.counting.join_tree import Link, Member, NotCounted, join_tree
 from penstock.elimination.counting.time_buckets import time_buckets
+from penstock.elimination.watching import compared_columns, promise, read_rows, time_window
 from penstock.types import Kind
 
 
@@ -120,7 +119,7 @@ def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, .
     if not links:
         raise NotCounted("it joins nothing")
     others = tuple(key.expr for number, key in enumerate(groups.keys) if number != place)
-    chain = _Chain(root, others, catalog, query.approximate.one_in if query.approximate is not None else 1)
+    chain = _Chain(root, others, catalog, query.watched_one_in)
     for link in sorted(links, key=lambda each: each.lower.is_anti):
         chain.take(link)
     if not chain.counted and not _counts_only(groups):
@@ -130,9 +129,7 @@ def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, .
     if chain.counted and query.approximate is not None and query.approximate.within is not None:
         raise NotCounted("WITHIN is kept by the exact join: nothing that is declared bounds how wide an interval gets")
     _require_counts(groups)
-    counted = tuple(
-        Counted(_keyed(m, keys), chain.delays[m.name], chain.most[m.name], m.is_anti) for m, keys in chain.counted
-    )
+    counted = tuple(Counted(_keyed(m, keys), chain.delays[m.name], m.is_anti) for m, keys in chain.counted)
     longest = max((each.delay for each in counted), default=0)
     if longest > buckets.width:
         raise NotCounted(f"a bucket of {buckets.width} microseconds is shorter than a delay of {longest}")
@@ -140,7 +137,8 @@ def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, .
     results = result_columns(groups.schema[0].scope)
     emits = kind is StreamKind.ON_CLOSE
     monitors = tuple(chain.monitors)
-    counts = BucketCounts(_keyed(root, others), counted, buckets, place, names, results, emits, monitors)
+    scan, reach = _keyed(root, others), chain.matches_for
+    counts = BucketCounts(scan, counted, buckets, place, names, results, emits, monitors, reach)
     return Project(counts, _outputs(outputs, groups, results)), chain.shown
 
 
@@ -165,7 +163,7 @@ class _Chain:
         self._vanished: set[str] = set()
         self.delays = {root.name: 0}
         #: How long after its row of the root a row may come that the conditions match; None: any time.
-        self.most: dict[str, int | None] = {root.name: 0}
+        self._most: dict[str, int | None] = {root.name: 0}
         self.shown: tuple[Shown, ...] = ()
         self.monitors: list[LinkMonitor] = []
         self._antis: list[Member] = []
@@ -176,10 +174,16 @@ class _Chain:
         self._read = read
 
     @property
+    def matches_for(self) -> int | None:
+        """How long after a row of the root any row may come that the conditions match with it; None: any time."""
+        most = list(self._most.values())
+        return None if None in most else max(each for each in most if each is not None)
+
+    @property
     def counted(self) -> list[tuple[Member, tuple[Expr, ...]]]:
         """The streams to be counted beside the root, each with the root's keys in its own columns."""
         members = ([] if self._last is self._root else [self._last]) + self._antis
-        return [(m, tuple(substitute(key, self._carried[m.name]) for key in self._keys)) for m in members]
+        return [(m, self._keys_of(m)) for m in members]
 
     def take(self, link: Link) -> None:
         """Follows a link; anti-joins come last."""
@@ -187,10 +191,12 @@ class _Chain:
         if upper.is_anti:
             raise NotCounted(f"{lower.name} is joined with {upper.name}, which must not match")
         if not lower.is_anti:
-            vanishing = precedes(link, self._catalog) if upper is self._root or upper.name in self._vanished else None
+            vanishing = precedes(link, self._catalog) if self._may_vanish_below(upper) else None
             if vanishing is not None:
                 self._vanished.add(lower.name)
                 self.shown += vanishing
+                least = time_window(link.on, lower.occurrence, upper.occurrence)[0]
+                self._note_most(upper, lower, None if least is None else max(0, -least))
                 exists, alone = vanishing
                 self._watch(link, lower, upper, None, (exists, alone, alone))
                 return
@@ -199,6 +205,14 @@ class _Chain:
                 f"{lower.name} is joined with {upper.name}, and not with {self._last.name}, which comes last"
             )
         self._include(follows(link, self._needed(upper), self._catalog))
+
+    def _may_vanish_below(self, upper: Member) -> bool:
+        """Whether what a stream is joined with may vanish: of a stream that vanished itself the keys are not known."""
+        return upper is self._root or (upper.name in self._vanished and not self._keys)
+
+    def _note_most(self, upper: Member, lower: Member, most: int | None) -> None:
+        above = self._most[upper.name]
+        self._most[lower.name] = None if above is None or most is None else above + most
 
     def _needed(self, upper: Member) -> frozenset[Column]:
         own = self._carried[upper.name]
@@ -209,8 +223,7 @@ class _Chain:
         above = self._carried[upper.name]
         self._carried[lower.name] = {c: found.carried[own] for c, own in above.items() if own in found.carried}
         self.delays[lower.name] = self.delays[upper.name] + found.delay
-        above_most, own_most = self.most[upper.name], time_window(found.link, upper, lower)[1]
-        self.most[lower.name] = None if above_most is None or own_most is None else above_most + own_most
+        self._note_most(upper, lower, time_window(found.link.on, upper.occurrence, lower.occurrence)[1])
         self.shown += found.shown
         exists, one_lower, one_upper = found.shown
         self._watch(found.link, upper, lower, found.delay, (exists, one_upper, one_lower))
@@ -223,40 +236,21 @@ class _Chain:
         self, link: Link, parent: Member, child: Member, delay: int | None, shown: tuple[Shown, Shown, Shown]
     ) -> None:
         """Has the conditions of a link watched; of a link of streams that are not read one child per parent is not."""
-        compared = [_own_first(pair, parent) for pair in compared_columns(link)]
-        least, most = time_window(link, parent, child)
-        carried = self._carried.get(child.name)
-        keys = [Literal(None, key.type) if carried is None else substitute(key, carried) for key in self._keys]
-        names = tuple(Column(child.name, f"_event{n}", key.type) for n, key in enumerate(keys))
-        one, two, three = (self._promise(each) for each in shown)
+        compared = list(compared_columns(link.on, parent.occurrence))
+        least, most = time_window(link.on, parent.occurrence, child.occurrence)
+        names = tuple(Column(child.name, f"_event{n}", key.type) for n, key in enumerate(self._keys))
+        one, two, three = (promise(each.claim, each.leans_on, self._catalog) for each in shown)
         if not any(each.is_watched for each in (one, two, three)):
             return
-        parents = _read(parent, [one_ for one_, _ in compared])
-        children = _read(child, [other for _, other in compared], keys, names)
+        parents = read_rows(parent.occurrence, [one_ for one_, _ in compared], self._keys_of(parent))
+        children = read_rows(child.occurrence, [other for _, other in compared], self._keys_of(child))
         promises, shape = (one, two, three), (least, most, delay, delay is not None)
         self.monitors.append(LinkMonitor(parents, children, len(compared), names, *shape, promises, self._one_in))
 
-    def _promise(self, shown: Shown) -> Promise:
-        """What ON VIOLATION of the assertions says: one that stops the run does, and all have to be ignored."""
-        assertions = [d for name in shown.leans_on if isinstance(d := self._catalog.get(name), AssertionDef)]
-        stops = any(each.on_violation is OnViolation.ERROR for each in assertions)
-        ignored = bool(assertions) and all(each.on_violation is OnViolation.IGNORE for each in assertions)
-        return Promise(shown.claim, shown.leans_on, stops, not ignored)
-
-
-def _own_first(pair: tuple[Column, Column], member: Member) -> tuple[Column, Column]:
-    return pair if pair[0].scope == member.name else (pair[1], pair[0])
-
-
-def _read(
-    member: Member, compared: Sequence[Column], keys: Sequence[Expr] = (), names: Sequence[Column] = ()
-) -> Relation:
-    """The rows of a member that pass its filters, with some of its columns and keys."""
-    leaf, predicates = member.occurrence.leaf, member.occurrence.predicates
-    rows: Relation = Select(leaf, predicates) if predicates else leaf
-    outputs = [Output(Column(member.name, f"_match{n}", column.type), column) for n, column in enumerate(compared)]
-    outputs += [Output(name, key) for name, key in zip(names, keys, strict=True)]
-    return Project(rows, tuple(outputs)) if outputs else Keep(rows, ())
+    def _keys_of(self, member: Member) -> tuple[Expr, ...]:
+        """The root's keys in the columns of a stream; none of one that vanished."""
+        carried = self._carried.get(member.name)
+        return () if carried is None else tuple(substitute(key, carried) for key in self._keys)
 
 
 def _keyed(member: Member, keys: Sequence[Expr]) -> Relation:

@@ -12,7 +12,7 @@ from itertools import permutations
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns
 from penstock.algebra.relations import Aggregate, Join, Project, Relation, Select
 from penstock.catalog import Catalog
-from penstock.elimination.occurrences import Elimination, Occurrence, column_of, occurrence
+from penstock.elimination.occurrences import Elimination, Occurrence, Partnership, column_of, occurrence
 from penstock.elimination.partners import partner
 
 
@@ -34,7 +34,7 @@ def parents(node: Relation, catalog: Catalog) -> tuple[Relation, Elimination] | 
     Project b.price
     └─ bid [ROWS 5] AS b
     >>> print(*eliminations)
-    i is not read: each row of b always has one partner there [offered; item: UNIQUE (id)]
+    i is not joined: each row of b always has one partner there [offered; item: UNIQUE (id)]
     """
     match node:
         case Project(Join() as join, outputs):
@@ -62,7 +62,9 @@ def _without_parent(join: Join, read: frozenset[Column], catalog: Catalog) -> tu
             kept = tuple(operand for operand in join.operands if operand is not parent_operand)
             rest = tuple(predicate for predicate in join.on if predicate not in on)
             reason = f"each row of {child.name} always has one partner there"
-            return _joined(kept, rest), Elimination(parent.name, reason, tuple(dict.fromkeys((*leans_on, key))))
+            promised = Partnership(child, parent, on, leans_on, key)
+            all_ = tuple(dict.fromkeys((*leans_on, key)))
+            return _joined(kept, rest), Elimination(parent.name, reason, all_, promised)
     return None
 
 

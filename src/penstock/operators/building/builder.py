@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import Column, Expr
-from penstock.algebra.link_monitor import LinkMonitor
+from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import (
@@ -40,6 +40,7 @@ from penstock.operators.building.groups import (
     build_counting,
     build_ending,
     build_link_monitor,
+    build_watched,
 )
 from penstock.operators.building.joins import build_join, build_semi_join
 from penstock.operators.building.nodes import (
@@ -193,6 +194,8 @@ class Builder:
                 return build_bucket_counts(self, relation)
             case LinkMonitor():
                 return build_link_monitor(self, relation)
+            case Watched():
+                return build_watched(self, relation)
             case SetOp(SetOperator.UNION, True, left, right):
                 return self._union_all(left, right)
             case SetOp(op, all_, left, right):

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.algebra.bucket_counts import BucketCounts
 from penstock.algebra.expressions import Expr
-from penstock.algebra.link_monitor import LinkMonitor
+from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.partial_aggregates import has_partial, partial_columns, times_column
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
@@ -276,9 +276,23 @@ def build_link_monitor(build: Builder, node: LinkMonitor) -> BlockNode:
     """What watches two streams that are not joined."""
     parents, children = (build.rows(below) for below in node.inputs)
     operator = LinkMonitorOperator(build.scope("monitor"), node, build.dictionary)
+    build.code_owners.append(RowCodeOwner(operator.held_column, node.keys))
     build.gauges.top.counts.append(operator.state_rows)
     build.gauges.top.monitors.append(operator.reports)
     return in_one_block(lambda step: operator.step(parents(step), children(step)))
+
+
+def build_watched(build: Builder, node: Watched) -> BlockNode:
+    """A relation, beside which monitors count what breaks the assertions that it leans on."""
+    rows = build.deltas(node.input)
+    monitors = [build.rows(below) for below in node.monitors]
+
+    def watch(step: Step) -> Blocks:
+        for monitor in monitors:
+            monitor(step)
+        yield from rows(step)
+
+    return watch
 
 
 def build_counting(build: Builder, function: int, sides: tuple[Relation, ...]) -> tuple[CountingOperator, BlockNode]:

@@ -11,7 +11,7 @@ import numpy as np
 from penstock.algebra.bucket_counts import SLOTS, BucketCounts
 from penstock.kernels import bucket_counts
 from penstock.operators.blocks import Blocks
-from penstock.synopsis.deltas import Bools, Deltas, assemble, is_null, row_width
+from penstock.synopsis.deltas import Bools, Deltas, assemble, is_null, part_of_rows, row_width
 from penstock.synopsis.key_slots import KeySlots
 from penstock.synopsis.memory import Ints, Scope
 from penstock.synopsis.store import BySlot
@@ -33,8 +33,10 @@ class BucketCountsOperator:
         self.store = self._groups.store
         streams = [[each.delay, int(each.subtracts)] for each in node.counted]
         self._streams = np.array(streams, np.int64).reshape(-1, 2)
-        self._shape = np.array([node.buckets.width, node.buckets.shift, node.watched, SLOTS, int(node.emits)])
-        self._counters = BySlot(memory, "counters", self.store, bucket_counts.group_width(len(streams), SLOTS))
+        buckets, after = node.buckets, (node.settles_after, node.final_after)
+        self._shape = np.array([buckets.width, buckets.shift, *after, SLOTS, int(node.emits), node.ring])
+        words = bucket_counts.group_width(len(streams), SLOTS, node.ring)
+        self._counters = BySlot(memory, "counters", self.store, words)
         self._registers = memory.array("registers", bucket_counts.REGISTERS)
 
     def step(self, inputs: list[Deltas], until: int) -> Blocks:
@@ -43,16 +45,18 @@ class BucketCountsOperator:
         order = np.argsort(ts, kind="stable")
         ts = ts[order]
         sources = np.repeat(self._sources(len(inputs)), [len(each) for each in inputs])[order]
-        rows = np.concatenate([each.rows for each in inputs])[order] if self._keys else _ONE_GROUP
-        groups = self._groups.of(np.ascontiguousarray(rows))
+        keys, since = self._keys_and_since(inputs)
+        groups = self._groups.of(np.ascontiguousarray(keys[order] if self._keys else _ONE_GROUP))
         groups = groups if self._keys else np.repeat(groups, len(ts))
         held, done = self.store.held(), 0
+        most = max(_BLOCK, len(held), (4 + 2 * int(self._shape[bucket_counts.RING])) * _longest(ts))
         while True:
-            out = np.empty((max(_BLOCK, len(held), 4 * _longest(ts)), bucket_counts.OUT), np.int64)
+            out = np.empty((most, bucket_counts.OUT), np.int64)
             done, count = bucket_counts.count_rows(
                 ts,
                 sources,
                 groups,
+                since[order],
                 done,
                 until,
                 self._shape,
@@ -68,6 +72,15 @@ class BucketCountsOperator:
                 break
         self._groups.drop(held)
 
+    def _keys_and_since(self, inputs: list[Deltas]) -> tuple[Ints, Ints]:
+        """The further keys of all rows, and of a broken assertion the earliest time of its rows."""
+        streams = len(self._streams) + 1
+        monitors = [each.rows for each in inputs[streams:]]
+        counted = sum(len(each) for each in inputs[:streams])
+        own = [part_of_rows(rows, range(self._keys), self._keys + 1) for rows in monitors]
+        keys = np.concatenate([*(each.rows for each in inputs[:streams]), *own])
+        return keys, np.concatenate([np.zeros(counted, np.int64), *(rows[:, self._keys] for rows in monitors)])
+
     def _sources(self, inputs: int) -> Ints:
         """Behind the streams come monitors, whose rows are all alike."""
         numbers = np.arange(inputs)
@@ -78,9 +91,7 @@ class BucketCountsOperator:
         return len(self.store)
 
     def _is_due(self, until: int) -> bool:
-        following = int(self._registers[bucket_counts.NEXT])
-        width, shift, watched = self._shape[:3].tolist()
-        return following != 0 and (following - 1) * width - shift + watched < until
+        return bool(bucket_counts.is_due(until - 1, self._shape, self._registers))
 
     def _changes(self, out: Ints) -> Deltas:
         keys = self.store.rows[out[:, 2]]
