@@ -234,6 +234,8 @@ def combine(
     start, end, prefixes = segment
     width, room = len(inputs), len(out_events)
     marks = wants_going and end == targets.shape[1]
+    # Where paths are probed in several goes, it is not yet noted which rows of this step have been in a result.
+    is_noted = start == 0 and end == targets.shape[1]
     count = 0
     i, depth = registers[0], registers[1]
     while i < len(slots):
@@ -243,7 +245,7 @@ def combine(
             continue
         entering = depth < 0
         if entering:
-            if signs[i] < 0 and peek_int32(inputs[source, VISIBILITY] + 4 * slots[i]) & JOINED == 0:
+            if is_noted and signs[i] < 0 and peek_int32(inputs[source, VISIBILITY] + 4 * slots[i]) & JOINED == 0:
                 i += 1
                 continue
             if start > 0:

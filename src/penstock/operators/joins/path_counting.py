@@ -122,10 +122,9 @@ class PathCounter:
         for number, line in enumerate(self._indexes):
             found = np.unique(of_stages[(self._stages != 0) & (targets == number)])
             line[: len(found)] = found
-        words = counted.words
-        self._room = Results(
-            np.empty((BLOCK, inputs), np.int64), *np.empty((3, BLOCK), np.int64), np.empty((BLOCK, words), np.int64)
-        )
+        by, weights, modes = np.empty((3, BLOCK), np.int64)
+        slots, words = np.empty((BLOCK, inputs), np.int64), np.empty((BLOCK, counted.words), np.int64)
+        self._room = Results(slots, by, weights, modes, words)
 
     def blocks(self, probing: Probing, events: AllEvents, *, lists: bool) -> Iterator[CountedBlock]:
         """The results of a step. If it `lists`, no row is counted, and all combinations are there."""

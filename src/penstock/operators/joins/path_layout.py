@@ -39,12 +39,12 @@ class PathLayout:
 
     @property
     def depths(self) -> int:
-        return self.arrays.targets.shape[1]
+        return int(self.arrays.targets.shape[1])
 
     @property
     def most_columns(self) -> int:
         """How many columns an index has at most."""
-        return self.arrays.index_columns.shape[1]
+        return int(self.arrays.index_columns.shape[1])
 
     def begun(self) -> Progress:
         """The progress of a kernel that has not begun."""
