@@ -8,7 +8,8 @@ warm up:
   rows, and with its rows ready in memory);
 - `functions`: four comparisons and four Python functions, regular expressions over a string of 256 bytes, in the best,
   the worst and another written order: adaptive beside not, and DuckDB, polars, bytewax and Spark (scalar and pandas)
-  with the same functions in the same orders. Where nothing reorders functions, what a peer takes depends on the order;
+  with the same functions in the same orders. Where nothing reorders functions, what a peer takes depends on the order.
+  DuckDB reads the same Arrow table as we do, and a Parquet file like the other peers;
 - `neutral`: where nothing can be gained, adaptive beside not;
 - `memory`: the most memory of a process, over a file and over one five times as long.
 
@@ -160,6 +161,11 @@ def with_functions(folder: Path) -> None:
             Ratio(f"functions written {name}: speed over the best order's", best / adaptive[name], least=0.95)
         )
     for name, order in ORDERS.items():
+        duck = partial(duck_functions, rows, tests, order)
+        ours = partial(session_run, session, handed, written(tests, order), FULL)
+        theirs, own = measure(duck, ours)
+        show_peer(f"duckdb, Arrow table, written {name}", {"seconds": theirs}, FUNCTION_ROWS)
+        RATIOS.append(Ratio(f"functions written {name}: speed over that of duckdb, both Arrow", theirs / own, least=2))
         peers_with_functions(path, tests, conditions, name, order, adaptive[name] / FUNCTION_ROWS)
 
 
@@ -176,7 +182,7 @@ def peers_with_functions(
     patterns = [PATTERNS[each][0] for each in order]
     given = arguments(path, 1, conditions, patterns)
     found: dict[str, Any] = {
-        "duckdb": {"seconds": seconds},
+        "duckdb, Parquet": {"seconds": seconds},
         "polars map_elements": POLARS.run(*given),
         "bytewax": BYTEWAX.run(*given),
     }
@@ -298,12 +304,15 @@ def one_thread() -> Any:
     return connection
 
 
-def duck_functions(path: Path, tests: Sequence[str], order: Sequence[str]) -> int:
+def duck_functions(rows: pa.Table | Path, tests: Sequence[str], order: Sequence[str]) -> int:
     connection = one_thread()
+    if isinstance(rows, pa.Table):
+        connection.register("arrow_rows", rows)
+    source = "arrow_rows" if isinstance(rows, pa.Table) else f"'{rows}'"
     for name in order:
         connection.create_function(name, matcher(PATTERNS[name][0]), ["VARCHAR"], "BOOLEAN")
     where = " AND ".join([*tests, *(f"{name}(text)" for name in order)])
-    return int(connection.sql(f"SELECT ts, v FROM '{path}' WHERE {where}").to_arrow_table().num_rows)
+    return int(connection.sql(f"SELECT ts, v FROM {source} WHERE {where}").to_arrow_table().num_rows)
 
 
 def spark(path: Path, tests: Sequence[str], order: Sequence[str], kind: str) -> float:

@@ -169,6 +169,9 @@ class Kind(Enum):
     INTERVAL = "INTERVAL"
     NULL = "NULL"
 
+    #: Members are looked up in tables for every column of every batch, and an enum's own hash is slow.
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True, slots=True)
 class Type:

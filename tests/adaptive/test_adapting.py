@@ -23,7 +23,8 @@ def rates_of(rng: np.random.Generator) -> list[float]:
 def test_a_greedy_comes_to_97_percent_of_the_optimum_and_within_10_000_rows_of_a_permutation() -> None:
     """Thesis 4.7.2, n = 8, correlation factor 2.
 
-    These are means. A window of 500 profile tuples is a sample: one run in twenty comes to less than 0.97.
+    These are means. An order is settled on 400 profile tuples, and a filter that drops α = 0.9 of what the best one
+    does may stay before it: of 100 other seeds two came to less than 0.97, the least to 0.95.
     """
     settled, changed = [], []
     for seed in range(8):

@@ -42,6 +42,18 @@ def test_rows_come_in_the_order_in_which_they_are_asked_for(asked: list[list[int
                 assert texts == whole.strings(whole._dictionary).values(every[some][present])
 
 
+@given(st.lists(st.lists(st.integers(0, COUNT - 1), unique=True), min_size=1), st.integers(0, 3))
+def test_functions_get_the_strings_of_the_rows_that_are_asked_for(asked: list[list[int]], skipped: int) -> None:
+    """Whatever was asked for before: strings of a chunk are made once, some of them or all."""
+    texts = ["f", "e", None, "c", "b", "a"]
+    array = pa.array(["left out"] * skipped + texts).slice(skipped)
+    columns = ArrowColumns([array], [STRING], Dictionary())
+    for rows in asked:
+        strings, nulls = columns.arguments(0, np.array(rows, np.int64))
+        assert nulls is not None
+        assert [None if null else text for text, null in zip(strings, nulls, strict=True)] == [texts[n] for n in rows]
+
+
 def test_several_dear_filters_read_the_same_rows_whatever_was_sampled() -> None:
     """The first rows are all profiled, so that later filters see dropped rows behind those that are left."""
     count = 200

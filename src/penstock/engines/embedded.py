@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 from time import perf_counter_ns, time
@@ -237,7 +237,7 @@ class EmbeddedEngine:
         newest = (ingest.progress.newest for name, ingest in self.streams.items() if name in self._own)
         return max(0, max(newest, default=0)) + 1
 
-    @property
+    @cached_property
     def forgets(self) -> bool:
         """Returns whether operators purge rows: then rows in flight could outnumber those that are kept."""
         nodes = (node for fragment in self.plan.fragments for node in walk_relations(fragment.root))

@@ -68,19 +68,20 @@ class _Stream:
     #: Rows that were read and not pushed yet.
     left: pa.RecordBatch | None = None
 
-    def take(self, until: int | None, within: Callable[[float], int | None]) -> pa.RecordBatch | None:
+    def take(self, until: int | None, within: Callable[[pa.RecordBatch], int | None]) -> pa.RecordBatch | None:
         """Returns the next rows up to an instant, and a few more; for None the next batch of the source.
 
-        `within` says how many rows of so many bytes there is memory for.
+        `within` says for how many rows of a batch there is memory.
         """
         batch = next(self.batches) if self.left is None else self.left
         self.left = None
         if batch is None:
             return None
-        limits = (self.steps.read_limit, within(batch.nbytes / max(1, batch.num_rows)))
+        limits = (self.steps.read_limit, within(batch))
         count = min([self._due(batch, until), *(limit for limit in limits if limit is not None)])
-        if count < batch.num_rows:
-            self.left = batch.slice(count)
+        if count == batch.num_rows:
+            return batch
+        self.left = batch.slice(count)
         return batch.slice(0, count)
 
     def _due(self, batch: pa.RecordBatch, until: int | None) -> int:
@@ -171,12 +172,13 @@ class EmbeddedRun:
         for engine in self.engines:
             yield from _step_results(engine, engine.finish_in_blocks())
 
-    def _within(self, stream: _Stream, row_bytes: float) -> int | None:
+    def _within(self, stream: _Stream, batch: pa.RecordBatch) -> int | None:
         """Returns how many rows a step may take by the memory budget; what it makes of steps is recorded."""
         budget = self.engines[0].settings.memory
         if budget is None:
             return None
         waiting = sum(each.left.nbytes for each in self._streams if each.left is not None)
+        row_bytes = batch.nbytes / max(1, batch.num_rows)
         rows = rows_within(budget, self.engines, waiting, row_bytes, self.proved)
         # By powers of two, so that not every step is news.
         shown = str(1 << (rows.bit_length() - 1)) if rows < stream.steps.most else "off"

@@ -127,7 +127,7 @@ class FileSource:
         return known
 
 
-def bounded(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def bounded(batch: pa.RecordBatch, most: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
     """Yields a batch in pieces that are not too large."""
-    for start in range(0, batch.num_rows, BATCH_ROWS):
-        yield batch.slice(start, BATCH_ROWS)
+    for start in range(0, batch.num_rows, most):
+        yield batch.slice(start, most)

@@ -20,6 +20,9 @@ from penstock.engines.texts import in_zone
 from penstock.errors import PenstockError
 from penstock.synopsis.codes import arrow_type
 
+#: Rows of the largest piece of a batch. They are in memory anyhow, so that it may be larger than one of a file.
+BATCH_ROWS = 1 << 18
+
 
 class Handed:
     """Rows with a schema. A table can be read again and again, an iterator of batches once."""
@@ -51,7 +54,8 @@ class Handed:
         own = spelled(self.schema.names, wanted, self.name)
         for batch in self._again():
             arrays = [typed(_zoned(batch.column(own[a.name]), zone), a, self.name) for a in wanted]
-            yield from bounded(pa.RecordBatch.from_arrays(arrays, names=[a.name for a in wanted]))
+            made = pa.RecordBatch.from_arrays(arrays, names=[a.name for a in wanted])
+            yield from bounded(made, BATCH_ROWS)
 
     def table(self, definition: TableDef, zone: str = DEFAULT) -> pa.Table:
         attributes: list[Attribute] = [attribute for attribute in definition.attributes if not attribute.virtual]

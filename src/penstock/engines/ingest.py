@@ -74,6 +74,7 @@ class Ingest:
         needed = definition.not_null
         self._attributes = [a for name, a in attributes.items() if name in read or name.lower() in needed]
         self._time = self.names.index(definition.timestamp)
+        self._unit = definition.unit
         #: The columns without which a row is bad, by their places.
         self._needed = [place for place, a in enumerate(self._attributes) if a.name.lower() in needed]
         for reader in self._readers:
@@ -93,7 +94,7 @@ class Ingest:
         """Returns the instants of a batch's rows; where there is none, some other number."""
         attribute = self._attributes[self._time]
         column = _column(batch, attribute.name, self.definition)
-        return instants_of(encode_column(column, attribute.type, self._dictionary)[0], self.definition.unit)
+        return instants_of(encode_column(column, attribute.type, self._dictionary)[0], self._unit)
 
     def take(self, batch: pa.RecordBatch, progress: Progress | None = None) -> tuple[list[RoutedBatch], Ints]:
         """Routes the rows of a batch that are on time, and gives their timestamps.
@@ -102,10 +103,10 @@ class Ingest:
         """
         if is_pruned(batch):
             columns = self._columns(batch, self._needed)
-            ts = instants_of(columns.lasting(self._needed.index(self._time))[0], self.definition.unit)
+            ts = instants_of(columns.lasting(self._needed.index(self._time))[0], self._unit)
             return [], ts[self._on_time(ts, columns, range(len(self._needed)), progress)]
         columns = self._columns(batch, range(len(self._attributes)))
-        ts = instants_of(columns.lasting(self._time)[0], self.definition.unit)
+        ts = instants_of(columns.lasting(self._time)[0], self._unit)
         kept = self._on_time(ts, columns, self._needed, progress)
         if not kept.all():
             ts, columns = ts[kept], columns.filter(kept)
@@ -125,7 +126,11 @@ class Ingest:
 
     def _columns(self, batch: pa.RecordBatch, places: Sequence[int]) -> ArrowColumns:
         some = [self._attributes[place] for place in places]
-        arrays = [_column(batch, attribute.name, self.definition) for attribute in some]
+        names = [attribute.name for attribute in some]
+        if batch.schema.names == names:
+            arrays = batch.columns
+        else:
+            arrays = [_column(batch, name, self.definition) for name in names]
         return ArrowColumns(arrays, [attribute.type for attribute in some], self._dictionary)
 
     def _on_time(self, ts: Ints, columns: ArrowColumns, needed: Sequence[int], progress: Progress | None) -> Bools:

@@ -51,6 +51,8 @@ class ArrowColumns:
         #: Codes of the strings that were asked for.
         self._transient: dict[int, Ints] = {}
         self._repeats: dict[int, bool] = {}
+        #: Strings as objects, of the rows that filters are evaluated on just now.
+        self._windows: dict[int, _TextWindow] = {}
         #: Booleans as bytes.
         self._bytes: dict[int, Bools] = {}
 
@@ -72,10 +74,10 @@ class ArrowColumns:
     def arguments(self, position: int, some: Ints | None = None) -> tuple[NDArray[Any], Nulls]:
         if position in self._transient or self._is_repeating(position):
             return self.column(position, some)
-        # They are made anew for each filter that asks: to keep those of a batch takes longer than to make a few again.
         nulls = self.nulls(position)
-        strings = _taken(self._arrays[position], some).to_numpy(zero_copy_only=False)
-        return strings, nulls if nulls is None or some is None else nulls[some]
+        if some is None:
+            return self._arrays[position].to_numpy(zero_copy_only=False), nulls
+        return self._texts(position, some), nulls if nulls is None else nulls[some]
 
     def sampled(self, positions: Sequence[int], one_in: int) -> Bools:
         """Which rows have one of the keys in a sample; no code is made of a value."""
@@ -136,6 +138,16 @@ class ArrowColumns:
             equal = pc.is_in(array, pa.array(values, array.type))
         return np.asarray(equal.to_numpy(zero_copy_only=False))
 
+    def _texts(self, position: int, some: Ints) -> NDArray[Any]:
+        """Returns strings as objects. Those of a chunk are kept for the filters that come after."""
+        if not len(some):
+            return np.empty(0, object)
+        first, end = int(some.min()), int(some.max()) + 1
+        kept = self._windows.get(position)
+        if kept is None or first < kept.first or end > kept.first + len(kept.texts):
+            kept = self._windows[position] = _TextWindow(first, end - first)
+        return kept.texts_of(self._arrays[position], some)
+
     def _is_repeating(self, position: int) -> bool:
         """Returns whether strings repeat, among the first."""
         if position not in self._repeats:
@@ -155,6 +167,32 @@ class ArrowColumns:
         rows = np.flatnonzero(unread) if some is None else some[unread]
         codes[rows] = encode_column(_taken(self._arrays[position], rows), self._types[position], self._strings)[0]
         return codes if some is None else codes[some]
+
+
+class _TextWindow:
+    """The strings of a run of rows as objects, each made when it is first asked for."""
+
+    __slots__ = ("_is_known", "first", "texts")
+
+    def __init__(self, first: int, count: int) -> None:
+        self.first = first
+        self.texts: NDArray[Any] = np.empty(count, object)
+        self._is_known = np.zeros(count, np.bool_)
+
+    def texts_of(self, array: pa.Array, some: Ints) -> NDArray[Any]:
+        """Returns the strings of some rows of the run."""
+        places = some - self.first
+        unknown = ~self._is_known[places]
+        count = int(np.count_nonzero(unknown))
+        if 2 * count > len(self.texts):
+            # To make those that nobody asks for takes less time than to pick the others out.
+            self.texts = array.slice(self.first, len(self.texts)).to_numpy(zero_copy_only=False)
+            self._is_known[:] = True
+        elif count:
+            made = places[unknown]
+            self.texts[made] = _taken(array, some[unknown]).to_numpy(zero_copy_only=False)
+            self._is_known[made] = True
+        return self.texts[places]
 
 
 def _taken(array: pa.Array, some: Ints | None) -> pa.Array:

@@ -19,7 +19,7 @@ from penstock.algebra.relations import Schema
 from penstock.algebra.user_functions import calls_user
 from penstock.operators.filters.columns import Columns
 from penstock.operators.filters.conjuncts import Conjuncts
-from penstock.operators.filters.filter_chain import FilterChain
+from penstock.operators.filters.filter_chain import CHUNK, FilterChain
 from penstock.operators.filters.fused import FusedFilter
 from penstock.operators.filters.profile import MOST_FILTERS, FilterOrder, OrderedFilters
 from penstock.operators.filters.undecided import Filter, Outcome
@@ -30,6 +30,9 @@ from penstock.operators.scalars import compile_conjuncts, compile_filter
 from penstock.synopsis.deltas import Bools
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Ints
+
+#: Rows of which columns are computed at a time where no function is called.
+MANY = 1 << 16
 
 
 class FilterTuner(Protocol):
@@ -118,6 +121,8 @@ class Filters:
         #: The filters that are ordered, as they are written.
         self.texts = tuple(expression_text(conjunction(group)) for group in groups)
         self._filters = [_filter(group, schema, outcome_memory) for group in groups]
+        #: On how many rows the only filter is evaluated at a time.
+        self._at_a_time = 2 * CHUNK if any(map(calls_user, found.dear)) else MANY
         self._tally = tally or Tally()
         self.chain: FilterChain | None = None
         self.name = name
@@ -157,15 +162,21 @@ class Filters:
             return np.zeros(len(columns), np.bool_)
         if self.chain is not None:
             return self.chain.passing(columns, dictionary, rows, self.tuner.between if self.tuner else None)
-        outcome = self._filters[0](columns, rows, dictionary)
-        # No other filter can drop the rows on which it fails.
-        for error in outcome.errors.values():
-            raise error()
-        self._tally.add(outcome.nulled)
-        if rows is None:
-            return outcome.true
+        return self._passing_one(columns, dictionary, rows)
+
+    def _passing_one(self, columns: Columns, dictionary: Dictionary, rows: Ints | None) -> Bools:
+        """Returns which rows pass the only filter. Objects that are made for functions stay in the caches."""
         passes = np.zeros(len(columns), np.bool_)
-        passes[rows[outcome.true]] = True
+        count = len(columns) if rows is None else len(rows)
+        for start in range(0, count, self._at_a_time):
+            stop = min(start + self._at_a_time, count)
+            some = np.arange(start, stop) if rows is None else rows[start:stop]
+            outcome = self._filters[0](columns, some, dictionary)
+            # No other filter can drop the rows on which it fails.
+            for error in outcome.errors.values():
+                raise error()
+            self._tally.add(outcome.nulled)
+            passes[some[outcome.true]] = True
         return passes
 
     def undropped(self, columns: Columns, dictionary: Dictionary) -> tuple[Bools, bool]:

@@ -57,20 +57,23 @@ class FusedFilter:
         if self._is_never or not len(columns):
             return np.zeros(len(columns), np.bool_)
         found = np.empty(len(columns), np.uint8)
-        read = np.zeros((len(self._slots), COLUMN_FIELDS), np.int64)
+        fields: list[tuple[int, int, int, int]] = []
         # Arrays whose addresses the kernel gets live until it returns.
         alive: list[Nulls] = []
-        for slot, (column, test) in enumerate(self._slots):
+        for column, test in self._slots:
             nulls = columns.nulls(column)
             alive.append(nulls)
+            nulls_at = 0 if nulls is None else _at(nulls)
             if test is not None:
                 equal = columns.equal_to(column, test.values, dictionary)
                 alive.append(equal)
-                read[slot, :3] = BYTES, _at(equal), 1
-            elif not is_interned(self._schema[column].type):
+                fields.append((BYTES, _at(equal), 1, nulls_at))
+            elif is_interned(self._schema[column].type):
+                fields.append((BYTES, 0, 0, nulls_at))
+            else:
                 place = columns.in_place(column, self._schema[column].type)
-                read[slot, :3] = place.layout, place.address, place.stride
-            read[slot, 3] = 0 if nulls is None else _at(nulls)
+                fields.append((place.layout, place.address, place.stride, nulls_at))
+        read = np.array(fields, np.int64).reshape(-1, COLUMN_FIELDS)
         filter_blocks(read, self._tests, self._option_codes, self._scratch, address(self._scratch), self._hits, found)
         return found.view(np.bool_)
 

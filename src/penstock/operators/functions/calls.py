@@ -24,13 +24,15 @@ from penstock.types import Kind, Type
 #: So many rows tell whether arguments repeat.
 SAMPLE = 256
 
+_NO_NUMBERS = np.zeros(0, np.int64)
+
 
 class Answers(NamedTuple):
-    """What calls gave for rows: results, and of each row the number of its failure, or -1."""
+    """What calls gave for rows: results, and if some failed, of each row the number of its failure, or -1."""
 
     results: Vector
-    numbers: Ints
-    failures: Sequence[Failure]
+    numbers: Ints = _NO_NUMBERS
+    failures: Sequence[Failure] = ()
 
 
 #: What calls a function on rows, of which these are the arguments.
@@ -84,17 +86,18 @@ def of_values(function: UserFunction) -> Invoke:
         results, errors = _results(call if are_read else _reading(call, readers), columns, calls)
         if not plain.issuperset(map(type, results)):
             results = _written(results, write, errors)
+        found = batch.vector(results, function.returns)
+        if places is not None:
+            found = Vector(found.data[places], None if found.nulls is None else found.nulls[places])
+        if not errors:
+            return Answers(found)
         numbers = np.full(calls, -1, np.int64)
         numbers[list(errors)] = range(len(errors))
         failures = [
             Failure(function, _shown(tuple(column[place] for column in columns), readers, are_read), error)
             for place, error in errors.items()
         ]
-        found = batch.vector(results, function.returns)
-        if places is None:
-            return Answers(found, numbers, failures)
-        nulls = None if found.nulls is None else found.nulls[places]
-        return Answers(Vector(found.data[places], nulls), numbers[places], failures)
+        return Answers(found, numbers if places is None else numbers[places], failures)
 
     return invoke
 
