@@ -43,17 +43,18 @@ COUNT, EXCESS, MOST, SLOTS = range(4)
 RESULT_BUCKET, IS_SHOWN, RESULT, CERTAIN, RESULT_WORDS = 0, 1, 2, 5, 6
 RECORDS = 3
 
-#: The registers: the next boundary before which a bucket settles, and the next before which one is final, plus 1.
-SETTLES, ENDS, REGISTERS = range(3)
+#: The registers: the next boundary before which a bucket settles, and the next before which one is final, plus 1; and
+#: whether an interval was wider than it may be.
+SETTLES, ENDS, WAS_WIDE, REGISTERS = range(4)
 
 #: Words of `shape`.
-WIDTH, SHIFT, SETTLED, FINAL, SLOT_COUNT, EMITS, RING, SHAPE = range(8)
+WIDTH, SHIFT, SETTLED, FINAL, SLOT_COUNT, EMITS, RING, WITHIN, PERCENT, SHAPE = range(10)
 
 #: What a line of `streams` has: the delay, and whether its rows are subtracted.
 DELAY, SUBTRACTS = range(2)
 
-#: Words of an output: its time, weight, group, bucket, count, low, high, whether certain.
-OUT = 8
+#: Words of an output: its time, weight, group, bucket, count, low, high, whether certain, whether it is too wide.
+OUT = 9
 
 
 @lean
@@ -94,7 +95,7 @@ def count_rows(
         at_end = i == len(ts)
         t = until - 1 if at_end else ts[i]
         while is_due(t, shape, registers):
-            if emits and count + len(held) > len(out):
+            if count + len(held) + 1 > len(out):
                 return i, count
             count = _pass_boundary(shape, streams, held, latest, counters, registers, out, count)
         if at_end:
@@ -118,7 +119,9 @@ def is_due(t: int, shape: Ints, registers: Ints) -> bool:
 
 @lean
 def _due(which: int, shape: Ints, registers: Ints) -> int:
-    return (registers[which] - 1) * shape[WIDTH] - shape[SHIFT] + shape[SETTLED if which == SETTLES else FINAL]
+    after = shape[SETTLED if which == SETTLES else FINAL]
+    due: int = (registers[which] - 1) * shape[WIDTH] - shape[SHIFT] + after
+    return due
 
 
 @lean
@@ -191,7 +194,8 @@ def _mark(
 @lean
 def _record(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> int:
     """Where the record of a bucket stands in a group's words, or would."""
-    return shape[RING] * RESULT_WORDS + (bucket % RECORDS) * record_width(len(streams), shape[SLOT_COUNT])
+    at: int = shape[RING] * RESULT_WORDS + (bucket % RECORDS) * record_width(len(streams), shape[SLOT_COUNT])
+    return at
 
 
 @lean
@@ -341,6 +345,16 @@ def _show(
 
 
 @lean
+def _is_wide(group: int, place: int, boundary: int, shape: Ints, counters: Ints) -> bool:
+    """Whether the interval of the bucket before a boundary is wider than it may be."""
+    if shape[WITHIN] < 0 or counters[group, place + RESULT_BUCKET] != boundary:
+        return False
+    width = counters[group, place + RESULT + 2] - counters[group, place + RESULT + 1]
+    allowed = shape[WITHIN] * counters[group, place + RESULT] // 100 if shape[PERCENT] != 0 else shape[WITHIN]
+    return bool(width * 1_000_000 > allowed)
+
+
+@lean
 def _keep_result(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> None:
     """Has the result of a bucket in the ring."""
     count, low, high, certain = interval(group, bucket, shape, streams, counters)
@@ -358,6 +372,7 @@ def _put(out: Ints, done: int, t: int, weight: int, group: int, counters: Ints, 
     """Puts out a result of the ring."""
     for word in range(RESULT, RESULT_WORDS):
         out[done, 4 + word - RESULT] = counters[group, place + word]
+    out[done, 8] = 0
     out[done, 0], out[done, 1], out[done, 2], out[done, 3] = (
         t,
         weight,
@@ -373,11 +388,16 @@ def _pass_boundary(
 ) -> int:
     """The next thing that is due: a bucket settles, or the one before a boundary is final, and groups end with it."""
     if _due(SETTLES, shape, registers) <= _due(ENDS, shape, registers):
-        boundary = registers[SETTLES] - 1
-        if shape[EMITS] != 0:
-            for k in range(len(held)):
-                if latest[held[k]] != 0 and _known(held[k], boundary - 1, shape, streams, counters) >= 0:
+        boundary, at = registers[SETTLES] - 1, _due(SETTLES, shape, registers)
+        place = RESULT_WORDS * ((boundary - 1) % shape[RING])
+        for k in range(len(held)):
+            if latest[held[k]] != 0 and _known(held[k], boundary - 1, shape, streams, counters) >= 0:
+                if shape[EMITS] != 0:
                     _keep_result(held[k], boundary - 1, shape, streams, counters)
+                if registers[WAS_WIDE] == 0 and _is_wide(held[k], place, boundary, shape, counters):
+                    registers[WAS_WIDE] = 1
+                    done = _put(out, done, at, 1, held[k], counters, place)
+                    out[done - 1, 8] = 1
         registers[SETTLES] += 1
         return done
     boundary, at = registers[ENDS] - 1, _due(ENDS, shape, registers)

@@ -57,10 +57,10 @@ def counted(flows: Flows, random: Random, always_windowed: bool = False) -> str:
     )
 
 
-def case_of(flows: Flows, random: Random, ending: str = "", delay: int = 0) -> Case:
+def case_of(flows: Flows, random: Random, ending: str = "", delay: int = 0, always_windowed: bool = False) -> Case:
     """The flows as a case; with a delay rows arrive out of order within it."""
     data: dict[str, list[tuple[Any, ...]]] = {}
     for n, rows in enumerate(flows.streams):
         arrived = sorted(rows, key=lambda row: row[0] + random.randint(0, delay)) if delay else list(rows)
         data[f"s{n}"] = [(ts, i, key, i % 3) for ts, i, key in arrived]
-    return Case(declared(flows, delay), counted(flows, random) + ending, data, None, "")
+    return Case(declared(flows, delay), counted(flows, random, always_windowed) + ending, data, None, "")

@@ -36,7 +36,9 @@ class BucketCountsOperator:
         streams = [[each.delay, int(each.subtracts)] for each in node.counted]
         self._streams = np.array(streams, np.int64).reshape(-1, 2)
         buckets, after = node.buckets, (node.settles_after, node.final_after)
-        self._shape = np.array([buckets.width, buckets.shift, *after, SLOTS, int(node.emits), node.ring])
+        within = (-1, 0) if node.within is None else (node.within.millionths, int(node.within.percent))
+        self._shape = np.array([buckets.width, buckets.shift, *after, SLOTS, int(node.emits), node.ring, *within])
+        self._results = len(node.results)
         words = bucket_counts.group_width(len(streams), SLOTS, node.ring)
         self._counters = BySlot(memory, "counters", self.store, words)
         self._registers = memory.array("registers", bucket_counts.REGISTERS)
@@ -53,7 +55,7 @@ class BucketCountsOperator:
         keys, since = self._keys_and_since(inputs)
         groups = self._groups(keys[order]) if self._keys else np.repeat(self._groups(_ONE_GROUP), len(ts))
         held, done = self.store.held(), 0
-        most = max(_BLOCK, len(held), (4 + 2 * int(self._shape[bucket_counts.RING])) * _longest(ts))
+        most = max(_BLOCK, len(held) + 1, (4 + 2 * int(self._shape[bucket_counts.RING])) * _longest(ts))
         while True:
             out = np.empty((most, bucket_counts.OUT), np.int64)
             done, count = bucket_counts.count_rows(
@@ -126,7 +128,7 @@ class BucketCountsOperator:
             (keys[:, column], is_null(keys, column, self._keys)) for column in range(self._keys)
         ]
         columns.insert(self._place, (out[:, 3] * self._step, None))
-        columns += [(out[:, word], None) for word in range(4, bucket_counts.OUT)]
+        columns += [(out[:, word], None) for word in range(4, 4 + self._results)]
         return Deltas(out[:, 0].copy(), out[:, 1].copy(), assemble(columns, len(out)))
 
 
