@@ -64,14 +64,16 @@ class Counted:
     delay: int
     #: Whether its rows take a count away, as those of an anti-join do.
     subtracts: bool
+    #: The number of the counted stream each of whose rows one of this one follows; None: the bucket stream.
+    above: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BucketCounts(Relation):
     """By bucket and further keys: a count, the ends of an interval that holds the exact one, and whether it is certain.
 
-    Inputs have the further keys as their columns. Of those that do not subtract there is one at most: the last of a
-    chain of joins, each row of which has its row in all others.
+    Inputs have the further keys as their columns. Those that do not subtract are the last ones of chains of joins, each
+    row of which has its row in all others of its chain.
     """
 
     scan: Relation
@@ -95,7 +97,6 @@ class BucketCounts(Relation):
         widths = {len(each.schema) for each in (self.scan, *(each.scan for each in self.counted))}
         require(widths == {len(self.keys) - 1}, "inputs of bucket counts have its further keys")
         require(all(len(each.schema) == len(self.keys) for each in self.monitors), "monitors say since when")
-        require(sum(not each.subtracts for each in self.counted) <= 1, "one input at most is joined")
         require(all(0 <= each.delay <= self.buckets.width for each in self.counted), "a delay is within a bucket")
         flags = [BOOLEAN] if self.within is None else [BOOLEAN, BOOLEAN]
         require([c.type for c in self.results] == [BIGINT, BIGINT, BIGINT, *flags], "a count, its ends, and BOOLEANs")

@@ -50,8 +50,9 @@ SETTLES, ENDS, WAS_WIDE, REGISTERS = range(4)
 #: Words of `shape`.
 WIDTH, SHIFT, SETTLED, FINAL, SLOT_COUNT, EMITS, RING, WITHIN, PERCENT, SHAPE = range(10)
 
-#: What a line of `streams` has: the delay, and whether its rows are subtracted.
-DELAY, SUBTRACTS = range(2)
+#: What a line of `streams` has: the delay, whether its rows are subtracted, and the number of the counted stream that
+#: it follows, or -1 for the bucket stream.
+DELAY, SUBTRACTS, ABOVE = range(3)
 
 #: Words of an output: its time, weight, group, bucket, count, low, high, whether certain, whether it is too wide.
 OUT = 9
@@ -280,6 +281,22 @@ def crossing(group: int, bucket: int, stream: int, shape: Ints, streams: Ints, c
 
 
 @lean
+def _pairs(
+    group: int, bucket: int, stream: int, at: int, shape: Ints, streams: Ints, counters: Ints
+) -> tuple[int, int, bool]:
+    """At least and at most how many rows of a bucket have one of a counted stream; and whether that is consistent."""
+    rows = counters[group, at + ROWS]
+    least_before, most_before = crossing(group, bucket, stream, shape, streams, counters)
+    least_behind, most_behind = crossing(group, bucket + 1, stream, shape, streams, counters)
+    own = counters[group, at + STREAMS + stream * (SLOTS + 2 * shape[SLOT_COUNT]) + COUNT]
+    low = max(0, own - most_before + least_behind)
+    high = min(rows, own - least_before + most_behind)
+    if low > high or least_before > most_before or least_behind > most_behind:
+        return min(low, max(0, high)), max(low, high), False
+    return low, high, True
+
+
+@lean
 def interval(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> tuple[int, int, int, int]:
     """The count of a bucket, the ends of its interval, and whether that is certain."""
     at = _known(group, bucket, shape, streams, counters)
@@ -287,24 +304,25 @@ def interval(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints
         return 0, 0, 0, 1
     rows = counters[group, at + ROWS]
     certain = 0 if counters[group, at + BROKEN] else 1
-    count, low, high, most_taken = rows, rows, rows, 0
+    count, low, high = rows, rows, rows
     for stream in range(len(streams)):
-        least_before, most_before = crossing(group, bucket, stream, shape, streams, counters)
-        least_behind, most_behind = crossing(group, bucket + 1, stream, shape, streams, counters)
         own = counters[group, at + STREAMS + stream * (SLOTS + 2 * shape[SLOT_COUNT]) + COUNT]
-        own_low = max(0, own - most_before + least_behind)
-        own_high = min(rows, own - least_before + most_behind)
-        if own_low > own_high or least_before > most_before or least_behind > most_behind:
+        own_low, own_high, is_consistent = _pairs(group, bucket, stream, at, shape, streams, counters)
+        if not is_consistent:
             certain = 0
-            own_low, own_high = min(own_low, max(0, own_high)), max(own_low, own_high)
         if streams[stream, SUBTRACTS] != 0:
+            # Bonferroni: at most all of them are taken away, and at least they are taken away from what they follow.
             count -= own
             low -= own_high
-            most_taken = max(most_taken, own_low)
+            above, above_high = streams[stream, ABOVE], rows
+            if above >= 0:
+                above_high = _pairs(group, bucket, above, at, shape, streams, counters)[1]
+            high = min(high, above_high - own_low)
         else:
-            count, low, high = min(rows, own), own_low, own_high
+            count -= rows - min(rows, own)
+            low -= rows - own_low
+            high = min(high, own_high)
     low = max(0, low)
-    high = high - most_taken
     if low > high:
         certain = 0
         high = low

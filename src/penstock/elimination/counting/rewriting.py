@@ -1,7 +1,7 @@
 """Counting instead of joining: COUNT of joins and anti-joins by bucket of time as arithmetic on counters (001, 4.4).
 
 Every joined row has one row in each stream above it in a chain of inclusions, so the pairs are the rows of the last
-stream of the chain, and anti-joins take away the rows of theirs. What is left to bound is which of them belong to rows
+stream of each chain, and anti-joins take away the rows of theirs. What is left to bound is which of them belong to rows
 of the bucket stream on the other side of a boundary: `operators/groups/bucket_counts.py` certifies that. Streams that
 each row of the bucket stream has one row in before it say nothing, and are not read; if there are no others, the
 query is exact.
@@ -144,7 +144,7 @@ def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, .
             raise NotCounted("only counts are watched: to trust the assertions, declare them ON VIOLATION IGNORE")
         return _of_one_stream(groups, outputs, root), chain.shown
     _require_counts(groups)
-    counted = tuple(Counted(_keyed(m, keys), chain.delays[m.name], m.is_anti) for m, keys in chain.counted)
+    counted = chain.counted
     longest = max((each.delay for each in counted), default=0)
     if longest > buckets.width:
         raise NotCounted(f"a bucket of {buckets.width} microseconds is shorter than a delay of {longest}")
@@ -185,12 +185,15 @@ def _bucket_key(groups: Aggregate) -> tuple[int, Column, TimeBuckets]:
 
 
 class _Chain:
-    """The streams that are counted: the last one of a chain of inclusions, and those of anti-joins with it."""
+    """The streams that are counted: the last ones of chains of inclusions, and those of anti-joins with any."""
 
     def __init__(self, root: Member, keys: Sequence[Expr], catalog: Catalog, one_in: int) -> None:
         self._catalog, self._one_in = catalog, one_in
         self._keys = keys
-        self._root = self._last = root
+        self._root = root
+        #: The joined streams that no other is joined with, and of each anti-join's stream that which it follows.
+        self._last: list[Member] = []
+        self._follows: dict[str, str] = {}
         #: Of each counted stream how its columns name those of the root.
         self._carried: dict[str, Mapping[Column, Column]] = {root.name: {c: c for c in root.occurrence.leaf.schema}}
         self._vanished: set[str] = set()
@@ -215,10 +218,14 @@ class _Chain:
         return None if None in most else max(each for each in most if each is not None)
 
     @property
-    def counted(self) -> list[tuple[Member, tuple[Expr, ...]]]:
+    def counted(self) -> tuple[Counted, ...]:
         """The streams to be counted beside the root, each with the root's keys in its own columns."""
-        members = ([] if self._last is self._root else [self._last]) + self._antis
-        return [(m, self._keys_of(m)) for m in members]
+        members = [*self._last, *self._antis]
+        places = {member.name: place for place, member in enumerate(members)}
+        return tuple(
+            Counted(_keyed(m, self._keys_of(m)), self.delays[m.name], m.is_anti, places.get(self._follows[m.name]))
+            for m in members
+        )
 
     def take(self, link: Link) -> None:
         """Follows a link; anti-joins come last."""
@@ -235,9 +242,9 @@ class _Chain:
                 exists, alone = vanishing
                 self._watch(link, lower, upper, None, (exists, alone, alone))
                 return
-        if upper is not self._last:
+        if upper.name in self._vanished:
             raise NotCounted(
-                f"{lower.name} is joined with {upper.name}, and not with {self._last.name}, which comes last"
+                f"{lower.name} is joined with {upper.name}, whose rows come before those of {self._root.name}"
             )
         self._include(follows(link, self._needed(upper), self._catalog))
 
@@ -274,10 +281,11 @@ class _Chain:
         self.shown += found.shown
         exists, one_lower, one_upper = found.shown
         self._watch(found.link, upper, lower, found.delay, (exists, one_upper, one_lower))
+        self._follows[lower.name] = upper.name
         if lower.is_anti:
             self._antis.append(lower)
         else:
-            self._last = lower
+            self._last = [*(each for each in self._last if each is not upper), lower]
 
     def _watch(
         self, link: Link, parent: Member, child: Member, delay: int | None, shown: tuple[Shown, Shown, Shown]

@@ -33,8 +33,8 @@ class BucketCountsOperator:
         width = row_width(self._keys)
         self.store = RowStore(memory, width)
         self._latest = BySlot(memory, "latest", self.store)
-        streams = [[each.delay, int(each.subtracts)] for each in node.counted]
-        self._streams = np.array(streams, np.int64).reshape(-1, 2)
+        streams = [[each.delay, int(each.subtracts), _number(each.above)] for each in node.counted]
+        self._streams = np.array(streams, np.int64).reshape(-1, 3)
         buckets, after = node.buckets, (node.settles_after, node.final_after)
         within = (-1, 0) if node.within is None else (node.within.millionths, int(node.within.percent))
         self._shape = np.array([buckets.width, buckets.shift, *after, SLOTS, int(node.emits), node.ring, *within])
@@ -130,6 +130,10 @@ class BucketCountsOperator:
         columns.insert(self._place, (out[:, 3] * self._step, None))
         columns += [(out[:, word], None) for word in range(4, 4 + self._results)]
         return Deltas(out[:, 0].copy(), out[:, 1].copy(), assemble(columns, len(out)))
+
+
+def _number(above: int | None) -> int:
+    return -1 if above is None else above
 
 
 def _longest(ts: Ints) -> int:
