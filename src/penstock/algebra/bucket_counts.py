@@ -30,11 +30,12 @@ MOST_MARKED = 16
 
 @dataclass(frozen=True, slots=True)
 class TimeBuckets:
-    """Buckets of time, in microseconds: t is in number `(t + shift) // width`, whose value is `step` times that."""
+    """Buckets of time, in microseconds: t is in number `(t + shift) // width`, whose value is `number * step + base`."""
 
     width: int
     shift: int = 0
     step: int = 1
+    base: int = 0
 
     def __post_init__(self) -> None:
         require(self.width > 0 and self.shift >= 0, "a bucket has a width, and time starts in one")

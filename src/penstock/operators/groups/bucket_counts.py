@@ -29,7 +29,7 @@ class BucketCountsOperator:
 
     def __init__(self, memory: Scope, node: BucketCounts) -> None:
         self._keys = len(node.keys) - 1
-        self._place, self._step = node.place, node.buckets.step
+        self._place, self._step, self._base = node.place, node.buckets.step, node.buckets.base
         width = row_width(self._keys)
         self.store = RowStore(memory, width)
         self._latest = BySlot(memory, "latest", self.store)
@@ -127,7 +127,7 @@ class BucketCountsOperator:
         columns: list[tuple[Ints, Bools | None]] = [
             (keys[:, column], is_null(keys, column, self._keys)) for column in range(self._keys)
         ]
-        columns.insert(self._place, (out[:, 3] * self._step, None))
+        columns.insert(self._place, (out[:, 3] * self._step + self._base, None))
         columns += [(out[:, word], None) for word in range(4, 4 + self._results)]
         return Deltas(out[:, 0].copy(), out[:, 1].copy(), assemble(columns, len(out)))
 

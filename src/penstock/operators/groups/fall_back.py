@@ -71,7 +71,7 @@ class FallBackOperator:
         return found
 
     def _bucket(self, rows: Ints) -> Ints:
-        return rows[:, self._node.place] // self._node.buckets.step
+        return (rows[:, self._node.place] - self._node.buckets.base) // self._node.buckets.step
 
     def _end(self, rows: Ints) -> Ints:
         after = self._node.emits_after or 0
