@@ -1,8 +1,8 @@
 """Figure 1 of Koudas, Srivastava and Toman: response time over data size, with and without the joins.
 
 The paper ran both queries in MySQL. Here are our exact plan and our counters, with what watches them, and DuckDB on one
-thread with the query as it is asked and with the one that counts apart. Seconds are CPU time, with the time to plan; the
-least of three runs, one after the other, so that all meet the same load.
+thread with the query as it is asked and with the one that counts apart. Seconds are CPU time, with the time to plan:
+the least of three runs, one after the other, so that all meet the same load.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from svg import Chart, Line
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from bench_elimination import measured  # noqa: E402
+from bench_elimination import measured
 
 SIZES = (100_000, 200_000, 400_000, 800_000)
 REPEATS = 3
