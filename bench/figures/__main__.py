@@ -1,8 +1,8 @@
 """Draws figures of the thesis into docs/figures: `make figures`, or some of them by their numbers.
 
-Those of chapter 4 are in `filter_figures.py`, and that of Koudas et al. (001) is in `elimination_figures.py`. What those
-of chapter 6 show is what joins keep: rows, and keys of No components and of clusters. Indexes are not counted, as in the
-thesis. Where k is declared, nobody looks for violations, so that monitors keep nothing.
+Those of chapter 4 are in `filter_figures.py`, and that of Koudas et al. (001) is in `elimination_figures.py`. What
+those of chapter 6 show is what joins keep: rows, and keys of No components and of clusters. Indexes are not counted, as
+in the thesis. Where k is declared, nobody looks for violations, so that monitors keep nothing.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ MOST_MARKED = 16
 
 @dataclass(frozen=True, slots=True)
 class TimeBuckets:
-    """Buckets of time, in microseconds: t is in number `(t + shift) // width`, with the value `number * step + base`."""
+    """Buckets of time, in microseconds: t is in number `(t + shift) // width`, of value `number * step + base`."""
 
     width: int
     shift: int = 0
