@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from bench_elimination import measured
 
-SIZES = (100_000, 200_000, 400_000, 800_000)
+SIZES = (100_000, 200_000, 400_000)
 REPEATS = 3
 NAMES = {
     "exact": "Penstock, join",

@@ -12,6 +12,7 @@ import pytest
 from penstock.elimination.counting import counting
 from penstock.elimination.running import verdict_of, with_plan
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.plan.decisions import PlanDecision, decision_of_json, decisions_text
 from tests.elimination.counting.querying import case_of, declared
 from tests.elimination.counting.simulating import Flows, simulated
 from tests.engines.comparing import batches, bound, embedded, expected
@@ -76,6 +77,15 @@ def test_metrics_say_that_it_fell_back(cells: int) -> None:
     wide = Case(declared(FLOWS), QUERY.format(0), DATA, 100, "")
     assert decisions(wide, cells) == {"the exact join for buckets from 30 on"}
     assert decisions(replace(wide, query=QUERY.format(1000)), cells) == set()
+
+
+def test_what_is_said_of_the_way_back_is_read_back_and_shown() -> None:
+    said = PlanDecision("fragment 3 cell 0 FallenBack1", 0, 30, "wide", "the exact join for buckets from 30 on")
+    assert decision_of_json(said.as_json()) == said
+    assert decisions_text([said]).splitlines()[:2] == [
+        "fragment 3 cell 0 FallenBack1",
+        "  an interval was wider than WITHIN allows: the exact join for buckets from 30 on",
+    ]
 
 
 def test_percents_are_of_the_count() -> None:
