@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections import Counter
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ import pytest
 from penstock import Session, check
 from penstock.errors import PenstockError
 from penstock.workloads import packets
+from penstock.workloads.files import write_files
 
 dpkt = pytest.importorskip("dpkt")
 
@@ -70,3 +72,33 @@ def test_generated_packets_are_counted_within_their_intervals(tmp_path: Path) ->
         assert row["_certified"]
         assert row["cnt_low"] <= row["cnt"] <= row["cnt_high"]
         assert row["cnt_low"] <= truth.get(row["tb"], 0) <= row["cnt_high"]
+
+
+#: A capture of our own on a loopback interface: handshakes that were completed and refused, and SYN packets that were
+#: sent alone, as a scanner does. Of each flow the packets before its end.
+CAPTURE = Path(__file__).parents[1] / "fixtures" / "captures" / "loopback.pcap"
+
+
+def test_a_real_capture_is_counted_within_certified_intervals(tmp_path: Path) -> None:
+    streams = packets.read_capture(CAPTURE)
+    for name, table in streams.items():
+        write_files(tmp_path / name, table, 1)
+    buckets = packets.QUERIES.replace("UNIX_SECONDS(s.time) / 300", "UNIX_SECONDS(s.time) / 3")
+    found = {query.name: query for query in Session().sql(packets.ddl(tmp_path) + buckets)}
+    log = found["asked"].to_arrow().to_pylist()
+    exact: dict[int, int] = {}
+    for row in log:
+        exact[row["tb"]] = exact.get(row["tb"], 0) + (row["cnt"] if row["_op"] == "+" else -row["cnt"])
+    flows = {name: set(table.column("ip").to_pylist()) for name, table in streams.items()}
+    assert sum(exact.values()) == len(flows["synack"] - flows["ack"]) > 50
+    assert flows["syn"] - flows["synack"], "some were refused"
+    text = packets.ddl(tmp_path) + buckets.replace("APPROXIMATE EMIT ON CLOSE", "APPROXIMATE")
+    counted = {query.name: query for query in Session().sql(text)}["approximated"].to_arrow().to_pylist()
+    held = Counter[tuple[int, int, int, bool]]()
+    for row in counted:
+        held[row["tb"], row["cnt_low"], row["cnt_high"], row["_certified"]] += 1 if row["_op"] == "+" else -1
+    intervals = {tb: (low, high, certified) for tb, low, high, certified in +held}
+    assert {tb for tb, count in exact.items() if count} <= intervals.keys()
+    for tb, (low, high, certified) in intervals.items():
+        assert certified
+        assert low <= exact.get(tb, 0) <= high

@@ -30,11 +30,12 @@ MOST_MARKED = 16
 
 @dataclass(frozen=True, slots=True)
 class TimeBuckets:
-    """Buckets of time, in microseconds: t is in number `(t + shift) // width`, whose value is `step` times that."""
+    """Buckets of time, in microseconds: t is in number `(t + shift) // width`, of value `number * step + base`."""
 
     width: int
     shift: int = 0
     step: int = 1
+    base: int = 0
 
     def __post_init__(self) -> None:
         require(self.width > 0 and self.shift >= 0, "a bucket has a width, and time starts in one")
@@ -49,6 +50,14 @@ class TimeBuckets:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """How wide an interval may be, in millionths of a row, or of a percent of the count."""
+
+    millionths: int
+    percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """A stream that is counted beside that of the buckets: each of its rows follows one of that within `delay`."""
 
@@ -56,14 +65,16 @@ class Counted:
     delay: int
     #: Whether its rows take a count away, as those of an anti-join do.
     subtracts: bool
+    #: The number of the counted stream each of whose rows one of this one follows; None: the bucket stream.
+    above: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BucketCounts(Relation):
     """By bucket and further keys: a count, the ends of an interval that holds the exact one, and whether it is certain.
 
-    Inputs have the further keys as their columns. Of those that do not subtract there is one at most: the last of a
-    chain of joins, each row of which has its row in all others.
+    Inputs have the further keys as their columns. Those that do not subtract are the last ones of chains of joins, each
+    row of which has its row in all others of its chain.
     """
 
     scan: Relation
@@ -80,14 +91,16 @@ class BucketCounts(Relation):
     #: How long after a row of the bucket stream one may come that the query's conditions match with it, if assertions
     #: are broken; None: any time.
     matches_for: int | None = None
+    #: How wide intervals may be: then a row says where one settled that is wider, in the last result.
+    within: Within | None = None
 
     def __post_init__(self) -> None:
         widths = {len(each.schema) for each in (self.scan, *(each.scan for each in self.counted))}
         require(widths == {len(self.keys) - 1}, "inputs of bucket counts have its further keys")
         require(all(len(each.schema) == len(self.keys) for each in self.monitors), "monitors say since when")
-        require(sum(not each.subtracts for each in self.counted) <= 1, "one input at most is joined")
         require(all(0 <= each.delay <= self.buckets.width for each in self.counted), "a delay is within a bucket")
-        require([c.type for c in self.results] == [BIGINT, BIGINT, BIGINT, BOOLEAN], "a count, its ends, and a BOOLEAN")
+        flags = [BOOLEAN] if self.within is None else [BOOLEAN, BOOLEAN]
+        require([c.type for c in self.results] == [BIGINT, BIGINT, BIGINT, *flags], "a count, its ends, and BOOLEANs")
 
     @property
     def settles_after(self) -> int:
@@ -123,6 +136,66 @@ class BucketCounts(Relation):
         (scan, *others), monitors = inputs[: len(self.counted) + 1], inputs[len(self.counted) + 1 :]
         counted = tuple(replace(each, scan=other) for each, other in zip(self.counted, others, strict=True))
         return replace(self, scan=scan, counted=counted, monitors=monitors)
+
+
+@dataclass(frozen=True, slots=True)
+class FallBack(Relation):
+    """Counters as long as their intervals are narrow enough; an exact count from the bucket after a wider one on.
+
+    Rows of the exact count's streams begin there, so that it costs nothing before, and gives only these buckets.
+    """
+
+    counts: Relation
+    #: The keys of the counters, and the count.
+    exact: Relation
+    buckets: TimeBuckets
+    place: int
+    results: Schema
+    #: If buckets show once, how long after its end one does.
+    emits_after: int | None = None
+
+    def __post_init__(self) -> None:
+        require(len(self.exact.schema) == len(self.counts.schema) - 4, "the exact count has the keys of the counters")
+
+    def _schema(self) -> Schema:
+        return self.counts.schema[: len(self.exact.schema) - 1] + self.results
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.counts, self.exact
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> FallBack:
+        counts, exact = inputs
+        return replace(self, counts=counts, exact=exact)
+
+    def first_exact(self, at: int) -> int:
+        """The number of the first bucket that is counted exactly, if an interval is found to be wide at an instant."""
+        return (at + self.buckets.shift) // self.buckets.width + 1
+
+
+@dataclass(frozen=True, slots=True)
+class FallenBack(Relation):
+    """A fall-back in a fragment: what says that an interval was wide goes to each cell of it."""
+
+    node: FallBack
+    counts: Relation
+    exact: Relation
+    wide: Relation
+
+    def _schema(self) -> Schema:
+        return self.node.schema
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.counts, self.exact, self.wide
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> FallenBack:
+        counts, exact, wide = inputs
+        return replace(self, counts=counts, exact=exact, wide=wide)
+
+
+#: The name of the column that says that an interval was wide.
+WIDE = "_wide"
 
 
 def result_columns(scope: str) -> Schema:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
-from penstock.algebra.bucket_counts import BucketCounts
+from penstock.algebra.bucket_counts import BucketCounts, FallBack
 from penstock.algebra.copies import written
 from penstock.algebra.expressions import (
     And,
@@ -194,6 +194,8 @@ def _line(node: Node) -> str:
             return _aggregate_line(node)
         case BucketCounts():
             return _bucket_counts_line(node)
+        case FallBack():
+            return "FallBack to an exact count where an interval is too wide"
         case LinkMonitor():
             return f"LinkMonitor of {_list(str(each.claim) for each in node.promises)}"
         case Keep(_, kept):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.algebra.bucket_counts import BucketCounts
+from penstock.algebra.bucket_counts import BucketCounts, FallBack, FallenBack
 from penstock.algebra.expressions import Column, Comparator, Compare
 from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.physical import Keep, Received, Scan
@@ -99,6 +99,8 @@ def is_monotone(relation: Relation) -> bool:
             return window is None and is_monotone(left)
         case GroupEnding(emits=True) | BucketCounts(emits=True) | LinkMonitor():
             return True
+        case FallBack(emits_after=after) | FallenBack(FallBack(emits_after=after)):
+            return after is not None
         case Watched(below):
             return is_monotone(below)
         case Select() | Project() | Keep() | Repeat() | Distinct() | GroupEnding():

@@ -75,7 +75,11 @@ def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> 
         verdict = check_query(runs.query, catalog, origin)
         watching = [state for each in runs.monitors for state in _monitor_states(1, each.child.schema[0].scope)]
         return replace(verdict, states=(*verdict.states, *watching))
-    return Verdict(runs.query, catalog, tuple(_states(counts, runs.counting)), origin, effort=limit())
+    states = tuple(_states(counts, runs.counting))
+    if runs.counting.exact is not None:
+        exact = check_query(runs.counting.exact, catalog, origin)
+        return replace(exact, query=runs.query, states=(*states, *exact.states))
+    return Verdict(runs.query, catalog, states, origin, effort=limit())
 
 
 def with_plan(query: Query, plan: str | None, one_in: int | None = None) -> Query:

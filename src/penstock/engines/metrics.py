@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from penstock.adaptive.decisions import reported
@@ -185,6 +185,7 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
         measured = filter_metrics(gauge.filters, place)
         if isinstance(gauge.join_tuner, AdaptiveJoinTuner):
             measured["decisions"] += reported(f"{place} {gauge.name}", gauge.join_tuner)
+        measured["decisions"] += tuple(replace(d, place=f"{place} {gauge.name}") for d in gauge.plan_decisions())
         yield made(
             gauge.name,
             machine.fragment.number,

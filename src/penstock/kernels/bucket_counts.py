@@ -43,17 +43,19 @@ COUNT, EXCESS, MOST, SLOTS = range(4)
 RESULT_BUCKET, IS_SHOWN, RESULT, CERTAIN, RESULT_WORDS = 0, 1, 2, 5, 6
 RECORDS = 3
 
-#: The registers: the next boundary before which a bucket settles, and the next before which one is final, plus 1.
-SETTLES, ENDS, REGISTERS = range(3)
+#: The registers: the next boundary before which a bucket settles, and the next before which one is final, plus 1; and
+#: whether an interval was wider than it may be.
+SETTLES, ENDS, WAS_WIDE, REGISTERS = range(4)
 
 #: Words of `shape`.
-WIDTH, SHIFT, SETTLED, FINAL, SLOT_COUNT, EMITS, RING, SHAPE = range(8)
+WIDTH, SHIFT, SETTLED, FINAL, SLOT_COUNT, EMITS, RING, WITHIN, PERCENT, SHAPE = range(10)
 
-#: What a line of `streams` has: the delay, and whether its rows are subtracted.
-DELAY, SUBTRACTS = range(2)
+#: What a line of `streams` has: the delay, whether its rows are subtracted, and the number of the counted stream that
+#: it follows, or -1 for the bucket stream.
+DELAY, SUBTRACTS, ABOVE = range(3)
 
-#: Words of an output: its time, weight, group, bucket, count, low, high, whether certain.
-OUT = 8
+#: Words of an output: its time, weight, group, bucket, count, low, high, whether certain, whether it is too wide.
+OUT = 9
 
 
 @lean
@@ -94,7 +96,7 @@ def count_rows(
         at_end = i == len(ts)
         t = until - 1 if at_end else ts[i]
         while is_due(t, shape, registers):
-            if emits and count + len(held) > len(out):
+            if count + len(held) + 1 > len(out):
                 return i, count
             count = _pass_boundary(shape, streams, held, latest, counters, registers, out, count)
         if at_end:
@@ -118,7 +120,9 @@ def is_due(t: int, shape: Ints, registers: Ints) -> bool:
 
 @lean
 def _due(which: int, shape: Ints, registers: Ints) -> int:
-    return (registers[which] - 1) * shape[WIDTH] - shape[SHIFT] + shape[SETTLED if which == SETTLES else FINAL]
+    after = shape[SETTLED if which == SETTLES else FINAL]
+    due: int = (registers[which] - 1) * shape[WIDTH] - shape[SHIFT] + after
+    return due
 
 
 @lean
@@ -191,7 +195,8 @@ def _mark(
 @lean
 def _record(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> int:
     """Where the record of a bucket stands in a group's words, or would."""
-    return shape[RING] * RESULT_WORDS + (bucket % RECORDS) * record_width(len(streams), shape[SLOT_COUNT])
+    at: int = shape[RING] * RESULT_WORDS + (bucket % RECORDS) * record_width(len(streams), shape[SLOT_COUNT])
+    return at
 
 
 @lean
@@ -276,6 +281,22 @@ def crossing(group: int, bucket: int, stream: int, shape: Ints, streams: Ints, c
 
 
 @lean
+def _pairs(
+    group: int, bucket: int, stream: int, at: int, shape: Ints, streams: Ints, counters: Ints
+) -> tuple[int, int, bool]:
+    """At least and at most how many rows of a bucket have one of a counted stream; and whether that is consistent."""
+    rows = counters[group, at + ROWS]
+    least_before, most_before = crossing(group, bucket, stream, shape, streams, counters)
+    least_behind, most_behind = crossing(group, bucket + 1, stream, shape, streams, counters)
+    own = counters[group, at + STREAMS + stream * (SLOTS + 2 * shape[SLOT_COUNT]) + COUNT]
+    low = max(0, own - most_before + least_behind)
+    high = min(rows, own - least_before + most_behind)
+    if low > high or least_before > most_before or least_behind > most_behind:
+        return min(low, max(0, high)), max(low, high), False
+    return low, high, True
+
+
+@lean
 def interval(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> tuple[int, int, int, int]:
     """The count of a bucket, the ends of its interval, and whether that is certain."""
     at = _known(group, bucket, shape, streams, counters)
@@ -283,24 +304,25 @@ def interval(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints
         return 0, 0, 0, 1
     rows = counters[group, at + ROWS]
     certain = 0 if counters[group, at + BROKEN] else 1
-    count, low, high, most_taken = rows, rows, rows, 0
+    count, low, high = rows, rows, rows
     for stream in range(len(streams)):
-        least_before, most_before = crossing(group, bucket, stream, shape, streams, counters)
-        least_behind, most_behind = crossing(group, bucket + 1, stream, shape, streams, counters)
         own = counters[group, at + STREAMS + stream * (SLOTS + 2 * shape[SLOT_COUNT]) + COUNT]
-        own_low = max(0, own - most_before + least_behind)
-        own_high = min(rows, own - least_before + most_behind)
-        if own_low > own_high or least_before > most_before or least_behind > most_behind:
+        own_low, own_high, is_consistent = _pairs(group, bucket, stream, at, shape, streams, counters)
+        if not is_consistent:
             certain = 0
-            own_low, own_high = min(own_low, max(0, own_high)), max(own_low, own_high)
         if streams[stream, SUBTRACTS] != 0:
+            # Bonferroni: at most all of them are taken away, and at least they are taken away from what they follow.
             count -= own
             low -= own_high
-            most_taken = max(most_taken, own_low)
+            above, above_high = streams[stream, ABOVE], rows
+            if above >= 0:
+                above_high = _pairs(group, bucket, above, at, shape, streams, counters)[1]
+            high = min(high, above_high - own_low)
         else:
-            count, low, high = min(rows, own), own_low, own_high
+            count -= rows - min(rows, own)
+            low -= rows - own_low
+            high = min(high, own_high)
     low = max(0, low)
-    high = high - most_taken
     if low > high:
         certain = 0
         high = low
@@ -341,6 +363,16 @@ def _show(
 
 
 @lean
+def _is_wide(group: int, place: int, boundary: int, shape: Ints, counters: Ints) -> bool:
+    """Whether the interval of the bucket before a boundary is wider than it may be."""
+    if shape[WITHIN] < 0 or counters[group, place + RESULT_BUCKET] != boundary:
+        return False
+    width = counters[group, place + RESULT + 2] - counters[group, place + RESULT + 1]
+    allowed = shape[WITHIN] * counters[group, place + RESULT] // 100 if shape[PERCENT] != 0 else shape[WITHIN]
+    return bool(width * 1_000_000 > allowed)
+
+
+@lean
 def _keep_result(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> None:
     """Has the result of a bucket in the ring."""
     count, low, high, certain = interval(group, bucket, shape, streams, counters)
@@ -358,6 +390,7 @@ def _put(out: Ints, done: int, t: int, weight: int, group: int, counters: Ints, 
     """Puts out a result of the ring."""
     for word in range(RESULT, RESULT_WORDS):
         out[done, 4 + word - RESULT] = counters[group, place + word]
+    out[done, 8] = 0
     out[done, 0], out[done, 1], out[done, 2], out[done, 3] = (
         t,
         weight,
@@ -373,11 +406,16 @@ def _pass_boundary(
 ) -> int:
     """The next thing that is due: a bucket settles, or the one before a boundary is final, and groups end with it."""
     if _due(SETTLES, shape, registers) <= _due(ENDS, shape, registers):
-        boundary = registers[SETTLES] - 1
-        if shape[EMITS] != 0:
-            for k in range(len(held)):
-                if latest[held[k]] != 0 and _known(held[k], boundary - 1, shape, streams, counters) >= 0:
+        boundary, at = registers[SETTLES] - 1, _due(SETTLES, shape, registers)
+        place = RESULT_WORDS * ((boundary - 1) % shape[RING])
+        for k in range(len(held)):
+            if latest[held[k]] != 0 and _known(held[k], boundary - 1, shape, streams, counters) >= 0:
+                if shape[EMITS] != 0:
                     _keep_result(held[k], boundary - 1, shape, streams, counters)
+                if registers[WAS_WIDE] == 0 and _is_wide(held[k], place, boundary, shape, counters):
+                    registers[WAS_WIDE] = 1
+                    done = _put(out, done, at, 1, held[k], counters, place)
+                    out[done - 1, 8] = 1
         registers[SETTLES] += 1
         return done
     boundary, at = registers[ENDS] - 1, _due(ENDS, shape, registers)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from penstock.engines.metrics import CONTROLS, DICTIONARY, OperatorMetrics
 from penstock.monitor.bounds import Bounds, LiveBound, QueryBounds
 from penstock.plan.cache_decisions import cache_text
-from penstock.plan.decisions import FilterDecision
+from penstock.plan.decisions import FilterDecision, PlanDecision
 
 
 class Property(NamedTuple):
@@ -130,6 +130,11 @@ def _of_filters(line: OperatorMetrics, at: int, entity: str) -> Iterator[Propert
 
 def _of_decisions(line: OperatorMetrics, at: int) -> Iterator[Property]:
     for decision in line.decisions:
+        if isinstance(decision, PlanDecision):
+            yield Property(
+                at, line.query, decision.place, "plan", line.cell, "decision", decision.number, decision.choice
+            )
+            continue
         kind = "filter order" if isinstance(decision, FilterDecision) else "probe paths"
         text = f"{decision.reason} after {decision.at} rows: {decision.choice}"
         yield Property(at, line.query, decision.place, kind, line.cell, "decision", decision.number, text)

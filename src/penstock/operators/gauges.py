@@ -18,6 +18,7 @@ from penstock.operators.functions.failures import Tally
 from penstock.operators.joins.join_tuner import JoinTuner
 from penstock.plan.caches import CacheUse
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk
+from penstock.plan.decisions import PlanDecision
 from penstock.plan.explain import operator_name
 from penstock.plan.index_report import IndexReport
 from penstock.plan.probe_paths import ProbeCounts
@@ -67,6 +68,8 @@ class Gauge:
     caching: Callable[[], CacheUse] = CacheUse
     cached: CacheUse = field(default_factory=CacheUse)
     cache_decisions: Callable[[], tuple[dict[str, Any], ...]] = tuple
+    #: What gives the decisions that it took on how the query runs.
+    plan_decisions: Callable[[], tuple[PlanDecision, ...]] = tuple
     #: Of a join what describes its indexes.
     indexes: Callable[[], tuple[IndexReport, ...]] = tuple
 

@@ -26,6 +26,7 @@ from penstock.operators.joins.mjoin import JoinCore
 from penstock.operators.netting import deleted, inserted, netted
 from penstock.operators.parts import parts
 from penstock.operators.rstream import RelationStream
+from penstock.operators.switching import Switching
 from penstock.operators.windows.reorder import Reorder
 from penstock.operators.windows.stubs import SharedStores
 from penstock.plan.constraint_report import NOTHING_ON_DISK, OnDisk
@@ -69,6 +70,9 @@ class Machine:
         self._inputs = InputManager(fragment, memory, dictionary, stores.sharing if stores else NOTHING_SHARED)
         for buffer in self._inputs.buffers:
             self._builder.add_in_flight(buffer)
+        self._switching = None
+        if fragment.switch is not None:
+            self._switching = Switching(memory.scope("switch"), fragment.switch)
         self._width = row_width(len(fragment.root.schema))
         self._rstream: RelationStream | None = None
         if self._last and plan.kind is StreamKind.RSTREAM:
@@ -91,7 +95,8 @@ class Machine:
             gauge.begin()
         for spill in self._spills:
             spill.begin_step()
-        due = Step(self._inputs.step(inputs, until), until)
+        arrived = self._inputs.step(inputs, until)
+        due = Step(arrived if self._switching is None else self._switching.gated(arrived), until)
         in_parts = parts(due, self._part_rows, self._inputs.at_once)
         blocks = (self._step(part, arrivals if number == 0 else None) for number, part in enumerate(in_parts))
         yield from gathered(chain.from_iterable(blocks), SMALLEST_BLOCK)

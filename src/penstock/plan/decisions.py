@@ -87,11 +87,38 @@ class JoinDecision:
         return cls(**{**given, **lists})
 
 
-Decision = FilterDecision | JoinDecision
+@dataclass(frozen=True, slots=True)
+class PlanDecision:
+    """That a query runs by another plan from an instant on."""
+
+    #: The fragment and cell, and the operator.
+    place: str
+    number: int
+    #: The instant, in microseconds.
+    at: int
+    reason: str
+    plan: str
+
+    @property
+    def choice(self) -> str:
+        """Returns what was chosen, in one line."""
+        return self.plan
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, given: Mapping[str, Any]) -> PlanDecision:
+        return cls(**given)
+
+
+Decision = FilterDecision | JoinDecision | PlanDecision
 
 
 def decision_of_json(given: Mapping[str, Any]) -> Decision:
     """Returns a decision as metrics report it."""
+    if "plan" in given:
+        return PlanDecision.of_json(given)
     return JoinDecision.of_json(given) if "paths" in given else FilterDecision.of_json(given)
 
 
@@ -116,6 +143,8 @@ def decisions_text(decisions: Iterable[Decision]) -> str:
             lines.append(place)
         if isinstance(decision, JoinDecision):
             lines += _join_lines(decision)
+        elif isinstance(decision, PlanDecision):
+            lines.append(f"  {_REASONS[decision.reason]}: {decision.plan}")
         else:
             lines += _filter_lines(decision)
             total += decision.earned / 1e6
@@ -151,5 +180,6 @@ _REASONS = {
     "start": "the first choice",
     "violation": "another order is better",
     "drift": "rows pass at other rates, so all is measured anew",
+    "wide": "an interval was wider than WITHIN allows",
     "recalled": "rates are as they were before, and so is the order",
 }

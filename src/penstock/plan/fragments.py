@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from penstock.algebra.bucket_counts import BucketCounts
+from penstock.algebra.bucket_counts import WIDE, BucketCounts, FallBack, FallenBack
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
 from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.physical import Keep, Received, Scan, physical
@@ -75,12 +75,22 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """Leaves of a fragment whose rows begin when another leaf says so."""
+
+    leaf: int
+    gated: tuple[int, ...]
+    node: FallBack
+
+
+@dataclass(frozen=True, slots=True)
 class Fragment:
     number: int
     root: Relation
     routes: tuple[Route, ...]
     shares: tuple[int, ...]
     guards: tuple[Guard, ...] = ()
+    switch: Switch | None = None
 
     @property
     def cells(self) -> int:
@@ -125,7 +135,7 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
     if runs.monitors:
         relation = Watched(relation, tuple(map(physical, runs.monitors)))
-    if cells == 1 and not any(isinstance(node, LinkMonitor | Shared) for node in walk_relations(relation)):
+    if cells == 1 and not any(isinstance(node, LinkMonitor | FallBack | Shared) for node in walk_relations(relation)):
         routes = tuple(Route(leaf, ()) for leaf in _leaves(relation))
         whole = _guarded(Fragment(0, relation, routes, ()), ruled)
         return Plan(query, (whole,), kind, once, forgetting)
@@ -187,11 +197,33 @@ PASSES: tuple[Callable[[Relation, Wanted], Relation], ...] = (
 
 def physical_plan(relation: Relation, wanted: Wanted) -> Relation:
     """The relation as it runs, before it is cut into fragments."""
+    if isinstance(relation, Project) and isinstance(relation.input, FallBack):
+        below = relation.input
+        exact = physical_plan(below.exact, replace(wanted, emits=False))
+        return relation.with_inputs((below.with_inputs((physical(below.counts), exact)),))
     if counts_of(relation) is not None:
         return physical(relation)
     for each in PASSES:
         relation = each(relation, wanted)
     return relation
+
+
+def _switched(fragment: Fragment, told: Received, node: FallBack) -> Fragment:
+    """The fragment with the streams of its joins gated. Evidence is not: what it says holds for later rows, too."""
+    scans = [id(scan) for scan in _operand_scans(fragment.root)]
+    gated = tuple(number for number, route in enumerate(fragment.routes) if id(route.leaf) in scans)
+    if not gated:
+        return fragment
+    routes = (*fragment.routes, Route(told, (None,) * len(fragment.shares)))
+    return replace(fragment, routes=routes, switch=Switch(len(fragment.routes), gated, node))
+
+
+def _operand_scans(relation: Relation) -> Iterator[Scan]:
+    if isinstance(relation, Scan):
+        yield relation
+    below = relation.operands if isinstance(relation, PhysicalJoin) else relation.inputs
+    for each in below[:1] if isinstance(relation, GroupEnding) else below:
+        yield from _operand_scans(each)
 
 
 def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:
@@ -280,6 +312,8 @@ class _Cutter:
         self._numbers: list[tuple[Relation, int]] = []
         #: Joins whose word groups above lean on: they run in one cell with these keys of theirs, which alone part rows.
         self._keys_above: dict[PhysicalJoin, frozenset[Expr]] = {}
+        #: What gates the streams of an exact count that runs only if counters give way to it.
+        self._switch: tuple[Received, FallBack] | None = None
 
     def piece(self, relation: Relation) -> _Piece:
         match relation:
@@ -309,6 +343,8 @@ class _Cutter:
                 return self._ending(relation)
             case BucketCounts():
                 return self._bucket_counts(relation)
+            case FallBack():
+                return self._fall_back(relation)
             case LinkMonitor():
                 return self._link_monitor(relation)
             case Watched():
@@ -360,6 +396,26 @@ class _Cutter:
         whole = relation.with_inputs(tuple(side.relation for side in sides))
         return _Piece(whole, routes, sides[0].shares, _seen(whole, _columns(keys)))
 
+    def _fall_back(self, relation: FallBack) -> _Piece:
+        """Counters have fragments of their own; what they say goes to all that read streams for the exact count."""
+        counting = self.finish(self.piece(relation.counts))
+        counts = Received(counting, relation.counts.schema)
+        wide = next(column for column in counts.schema if column.name == WIDE)
+        sent = Received(counting, counts.schema)
+        said = Keep(Select(sent, (wide,)), (wide,))
+        told = self.finish(_Piece(said, (Route(sent, (None,)),), (1,)))
+        self._switch = Received(told, said.schema, is_monotone=True), relation
+        exact = relation.exact
+        placed = self._placed(self.partitioned(self.piece(exact), exact.schema[:-1]))
+        if len(placed.shares or ()) != 1:
+            placed = self.received(placed, (exact.schema[:-1],), (self.cells,))
+        assert placed.shares is not None
+        keys = None if placed.shares == (1,) else counts.schema[: len(exact.schema) - 1]
+        everywhere = Received(told, said.schema, is_monotone=True)
+        whole = FallenBack(relation, counts, placed.relation, everywhere)
+        routes = (*placed.routes, Route(counts, (keys,)), Route(everywhere, (None,)))
+        return _Piece(whole, routes, placed.shares)
+
     def _ending(self, relation: GroupEnding) -> _Piece:
         """Punctuations go where the groups are that they close; to all cells, where they say too little for that."""
         join = join_below(relation.input)
@@ -395,7 +451,8 @@ class _Cutter:
         """Makes a piece a fragment and gives its number."""
         piece = self._placed(piece)
         assert piece.shares is not None
-        self.fragments.append(Fragment(len(self.fragments), piece.relation, piece.routes, piece.shares))
+        fragment = Fragment(len(self.fragments), piece.relation, piece.routes, piece.shares)
+        self.fragments.append(fragment if self._switch is None else _switched(fragment, *self._switch))
         return len(self.fragments) - 1
 
     def _placed(self, piece: _Piece) -> _Piece:

@@ -21,22 +21,21 @@ def declared(flows: Flows, delay: int = 0) -> str:
             f"CREATE ASSERTION key{n} FOR s{n} x, s{n} y WHERE x.id = y.id "
             "THEN x.ts = y.ts AND x.k = y.k AND x.v = y.v;"
         )
-    last = 0
-    for n, (longest, anti) in enumerate(zip(flows.delays, flows.antis, strict=True), start=1):
+    for n, longest in enumerate(flows.delays, start=1):
         lines.append(
-            f"CREATE ASSERTION follows{n} FOR s{n} x THEN EXISTS s{last} y WHERE y.id = x.id AND y.k = x.k "
-            f"AND y.v = x.v AND y.ts <= x.ts AND x.ts - y.ts <= {longest};"
+            f"CREATE ASSERTION follows{n} FOR s{n} x THEN EXISTS s{flows.above(n - 1)} y WHERE y.id = x.id "
+            f"AND y.k = x.k AND y.v = x.v AND y.ts <= x.ts AND x.ts - y.ts <= {longest};"
         )
-        last = last if anti else n
     return "\n".join(lines)
 
 
 def counted(flows: Flows, random: Random, always_windowed: bool = False) -> str:
     """A count of the joins and anti-joins of the flows, with keys and filters of all kinds that are preserved."""
-    tables, where, last = ["s0"], [], 0
+    tables, where = ["s0"], []
     keyed, filtered = random.random() < 0.5, random.random() < 0.3
     windowed = always_windowed or random.random() < 0.3
     for n, (longest, anti) in enumerate(zip(flows.delays, flows.antis, strict=True), start=1):
+        last = flows.above(n - 1)
         on = f"s{n}.id = s{last}.id" + (f" AND s{n}.k = s{last}.k" if keyed and random.random() < 0.5 else "")
         if windowed:
             on += f" AND s{n}.ts >= s{last}.ts AND s{n}.ts - s{last}.ts <= {longest + random.randint(0, 9)}"
@@ -47,7 +46,6 @@ def counted(flows: Flows, random: Random, always_windowed: bool = False) -> str:
         else:
             tables.append(f"s{n}")
             where.append(on)
-            last = n
     if filtered:
         where += [f"s{n}.v > 0" for n in range(len(tables))]
     bucket = f"(s0.ts + {flows.shift}) / {flows.width}"
@@ -57,10 +55,10 @@ def counted(flows: Flows, random: Random, always_windowed: bool = False) -> str:
     )
 
 
-def case_of(flows: Flows, random: Random, ending: str = "", delay: int = 0) -> Case:
+def case_of(flows: Flows, random: Random, ending: str = "", delay: int = 0, always_windowed: bool = False) -> Case:
     """The flows as a case; with a delay rows arrive out of order within it."""
     data: dict[str, list[tuple[Any, ...]]] = {}
     for n, rows in enumerate(flows.streams):
         arrived = sorted(rows, key=lambda row: row[0] + random.randint(0, delay)) if delay else list(rows)
         data[f"s{n}"] = [(ts, i, key, i % 3) for ts, i, key in arrived]
-    return Case(declared(flows, delay), counted(flows, random) + ending, data, None, "")
+    return Case(declared(flows, delay), counted(flows, random, always_windowed) + ending, data, None, "")

@@ -29,9 +29,9 @@ def node_of(flows: Flows, emits: bool) -> BucketCounts:
         scope = f"s{number}"
         ts, key = Column(scope, "ts", BIGINT), Column(scope, "k", BIGINT)
         scans.append(Scan(Stream(scope, scope, (ts, key), ts), Unbounded(), (), (Output(key, key),)))
-    last = max((n for n, anti in enumerate(flows.antis) if not anti), default=-1)
+    read = counted_links(flows)
     counted = [
-        Counted(scans[n + 1], flows.delay_from_root(n), anti) for n, anti in enumerate(flows.antis) if anti or n == last
+        Counted(scans[n + 1], flows.delay_from_root(n), flows.antis[n], _place(read, flows.above(n) - 1)) for n in read
     ]
     keys = (Column("g", "k", BIGINT), Column("g", "tb", BIGINT))
     buckets = TimeBuckets(flows.width, flows.shift)
@@ -39,8 +39,15 @@ def node_of(flows: Flows, emits: bool) -> BucketCounts:
 
 
 def read_streams(flows: Flows) -> list[tuple[Row, ...]]:
-    last = max((n for n, anti in enumerate(flows.antis) if not anti), default=-1)
-    return [flows.streams[0], *(flows.streams[n + 1] for n, anti in enumerate(flows.antis) if anti or n == last)]
+    return [flows.streams[0], *(flows.streams[n + 1] for n in counted_links(flows))]
+
+
+def counted_links(flows: Flows) -> list[int]:
+    return [*flows.leaves(), *(n for n, anti in enumerate(flows.antis) if anti)]
+
+
+def _place(read: list[int], link: int) -> int | None:
+    return read.index(link) if link in read else None
 
 
 def steps(flows: Flows, random: Random, emits: bool = False) -> Iterator[tuple[int, Deltas]]:
@@ -93,7 +100,7 @@ def check(flows: Flows, shown: Shown, until: int | None) -> tuple[int, int]:
 @pytest.mark.parametrize("seed", seeds(150))
 def test_intervals_hold_the_exact_count_at_every_instant(seed: int) -> None:
     random = Random(seed)
-    flows = simulated(random, links=random.randint(1, 3), keys=random.randint(1, 3), size=60)
+    flows = simulated(random, links=random.randint(1, 3), keys=random.randint(1, 3), size=60, branches=seed % 2 == 1)
     shown: Shown = {}
     for until, block in steps(flows, random):
         _apply(shown, block, until)
@@ -104,7 +111,7 @@ def test_intervals_hold_the_exact_count_at_every_instant(seed: int) -> None:
 @pytest.mark.parametrize("seed", seeds(30))
 def test_thousands_of_buckets(seed: int) -> None:
     random = Random(seed)
-    flows = simulated(random, links=random.randint(1, 3), size=3000)
+    flows = simulated(random, links=random.randint(1, 3), size=3000, branches=seed % 2 == 1)
     shown: Shown = {}
     for until, block in steps(flows, random, emits=True):
         _apply(shown, block, until)
@@ -117,7 +124,7 @@ def test_a_hundred_thousand_buckets() -> None:
     seed = 0
     while buckets < 100_000:
         random = Random(seed)
-        flows = simulated(random, links=random.randint(1, 3), size=5000)
+        flows = simulated(random, links=random.randint(1, 3), size=5000, branches=seed % 2 == 1)
         shown: Shown = {}
         for until, block in steps(flows, random, emits=True):
             _apply(shown, block, until)

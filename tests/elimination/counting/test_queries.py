@@ -52,7 +52,7 @@ def assert_contains(approximate: Log, exact: Log) -> None:
 @pytest.mark.parametrize("seed", seeds(40))
 def test_counting_holds_what_the_join_gives(seed: int) -> None:
     random = Random(seed)
-    flows = simulated(random, links=random.randint(1, 3), keys=2, size=25, most_delay=6)
+    flows = simulated(random, links=random.randint(1, 3), keys=2, size=25, most_delay=6, branches=seed % 2 == 1)
     case = case_of(flows, random, delay=random.choice((0, 0, 7)))
     query, catalog = bound(case)
     found = counting(query, catalog)

@@ -1,7 +1,7 @@
 """Counting instead of joining: COUNT of joins and anti-joins by bucket of time as arithmetic on counters (001, 4.4).
 
 Every joined row has one row in each stream above it in a chain of inclusions, so the pairs are the rows of the last
-stream of the chain, and anti-joins take away the rows of theirs. What is left to bound is which of them belong to rows
+stream of each chain, and anti-joins take away the rows of theirs. What is left to bound is which of them belong to rows
 of the bucket stream on the other side of a boundary: `operators/groups/bucket_counts.py` certifies that. Streams that
 each row of the bucket stream has one row in before it say nothing, and are not read; if there are no others, the
 query is exact.
@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.algebra.bucket_counts import BucketCounts, Counted, TimeBuckets, result_columns
+from penstock.algebra.bucket_counts import (
+    WIDE,
+    BucketCounts,
+    Counted,
+    FallBack,
+    TimeBuckets,
+    Within,
+    result_columns,
+)
 from penstock.algebra.expressions import Column, Expr, columns, substitute
 from penstock.algebra.functions import AggregateFunction
 from penstock.algebra.link_monitor import LinkMonitor
@@ -42,7 +50,7 @@ from penstock.elimination.counting.inclusions import (
 from penstock.elimination.counting.join_tree import Link, Member, NotCounted, join_tree
 from penstock.elimination.counting.time_buckets import time_buckets
 from penstock.elimination.watching import compared_columns, promise, read_rows, time_window
-from penstock.types import Kind
+from penstock.types import BOOLEAN, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,13 @@ class Counting:
         return counts is None or not counts.counted
 
     @property
+    def exact(self) -> Query | None:
+        """The query that runs from some bucket on, if intervals get too wide."""
+        found = () if self.relation is None else walk_relations(self.relation)
+        nodes = [node for node in found if isinstance(node, FallBack)]
+        return replace(self.query, root=nodes[0].exact, approximate=None) if nodes else None
+
+    @property
     def leans_on(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for each in self.shown for name in each.leans_on))
 
@@ -82,6 +97,8 @@ class Counting:
         if self.relation is None:
             return [f"runs exactly: {self.reason}"]
         how = "counts one stream, exactly" if self.is_exact else "counts streams apart"
+        if self.exact is not None:
+            how += f", and joins from the bucket on after one whose interval is wider than {self.query.approximate}"
         return [f"{how}: {'; '.join(map(str, self.shown))}"]
 
 
@@ -126,20 +143,36 @@ def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, .
         if chain.monitors:
             raise NotCounted("only counts are watched: to trust the assertions, declare them ON VIOLATION IGNORE")
         return _of_one_stream(groups, outputs, root), chain.shown
-    if chain.counted and query.approximate is not None and query.approximate.within is not None:
-        raise NotCounted("WITHIN is kept by the exact join: nothing that is declared bounds how wide an interval gets")
     _require_counts(groups)
-    counted = tuple(Counted(_keyed(m, keys), chain.delays[m.name], m.is_anti) for m, keys in chain.counted)
+    counted = chain.counted
     longest = max((each.delay for each in counted), default=0)
     if longest > buckets.width:
         raise NotCounted(f"a bucket of {buckets.width} microseconds is shorter than a delay of {longest}")
     names = tuple(key.column for key in groups.keys)
     results = result_columns(groups.schema[0].scope)
     emits = kind is StreamKind.ON_CLOSE
-    monitors = tuple(chain.monitors)
     scan, reach = _keyed(root, others), chain.matches_for
-    counts = BucketCounts(scan, counted, buckets, place, names, results, emits, monitors, reach)
-    return Project(counts, _outputs(outputs, groups, results)), chain.shown
+    within = _within(query) if counted else None
+    own = results if within is None else (*results, Column(results[0].scope, WIDE, BOOLEAN))
+    counts = BucketCounts(scan, counted, buckets, place, names, own, emits, tuple(chain.monitors), reach, within)
+    below: Relation = counts
+    if within is not None:
+        chain.require_later_rows()
+        below = FallBack(counts, _exact(groups), buckets, place, results, counts.final_after if counts.emits else None)
+    return Project(below, _outputs(outputs, groups, results)), chain.shown
+
+
+def _within(query: Query) -> Within | None:
+    """How wide an interval may be, if the query says so."""
+    allowed = query.approximate
+    if allowed is None or allowed.within is None:
+        return None
+    return Within(int(allowed.within * 1_000_000), allowed.percent)
+
+
+def _exact(groups: Aggregate) -> Aggregate:
+    """The groups with one count, which is all that is asked for."""
+    return replace(groups, aggregations=groups.aggregations[:1])
 
 
 def _bucket_key(groups: Aggregate) -> tuple[int, Column, TimeBuckets]:
@@ -152,12 +185,15 @@ def _bucket_key(groups: Aggregate) -> tuple[int, Column, TimeBuckets]:
 
 
 class _Chain:
-    """The streams that are counted: the last one of a chain of inclusions, and those of anti-joins with it."""
+    """The streams that are counted: the last ones of chains of inclusions, and those of anti-joins with any."""
 
     def __init__(self, root: Member, keys: Sequence[Expr], catalog: Catalog, one_in: int) -> None:
         self._catalog, self._one_in = catalog, one_in
         self._keys = keys
-        self._root = self._last = root
+        self._root = root
+        #: The joined streams that no other is joined with, and of each anti-join's stream that which it follows.
+        self._last: list[Member] = []
+        self._follows: dict[str, str] = {}
         #: Of each counted stream how its columns name those of the root.
         self._carried: dict[str, Mapping[Column, Column]] = {root.name: {c: c for c in root.occurrence.leaf.schema}}
         self._vanished: set[str] = set()
@@ -167,6 +203,8 @@ class _Chain:
         self.shown: tuple[Shown, ...] = ()
         self.monitors: list[LinkMonitor] = []
         self._antis: list[Member] = []
+        #: Why rows may match rows of an earlier bucket.
+        self._matches_earlier: list[str] = []
         read = frozenset(column for key in keys for column in columns(key))
         strange = sorted(expression_text(column) for column in read if column not in self._carried[root.name])
         if strange:
@@ -180,10 +218,14 @@ class _Chain:
         return None if None in most else max(each for each in most if each is not None)
 
     @property
-    def counted(self) -> list[tuple[Member, tuple[Expr, ...]]]:
+    def counted(self) -> tuple[Counted, ...]:
         """The streams to be counted beside the root, each with the root's keys in its own columns."""
-        members = ([] if self._last is self._root else [self._last]) + self._antis
-        return [(m, self._keys_of(m)) for m in members]
+        members = [*self._last, *self._antis]
+        places = {member.name: place for place, member in enumerate(members)}
+        return tuple(
+            Counted(_keyed(m, self._keys_of(m)), self.delays[m.name], m.is_anti, places.get(self._follows[m.name]))
+            for m in members
+        )
 
     def take(self, link: Link) -> None:
         """Follows a link; anti-joins come last."""
@@ -200,11 +242,20 @@ class _Chain:
                 exists, alone = vanishing
                 self._watch(link, lower, upper, None, (exists, alone, alone))
                 return
-        if upper is not self._last:
+        if upper.name in self._vanished:
             raise NotCounted(
-                f"{lower.name} is joined with {upper.name}, and not with {self._last.name}, which comes last"
+                f"{lower.name} is joined with {upper.name}, whose rows come before those of {self._root.name}"
             )
         self._include(follows(link, self._needed(upper), self._catalog))
+
+    def require_later_rows(self) -> None:
+        """An exact join can begin at any bucket only if no row of it matches one of an earlier bucket."""
+        if self._vanished:
+            raise NotCounted(
+                f"WITHIN is kept by the exact join: {min(self._vanished)} has rows before those it matches"
+            )
+        if self._matches_earlier:
+            raise NotCounted(f"WITHIN is kept by the exact join: {self._matches_earlier[0]}")
 
     def _may_vanish_below(self, upper: Member) -> bool:
         """Whether what a stream is joined with may vanish: of a stream that vanished itself the keys are not known."""
@@ -223,14 +274,18 @@ class _Chain:
         above = self._carried[upper.name]
         self._carried[lower.name] = {c: found.carried[own] for c, own in above.items() if own in found.carried}
         self.delays[lower.name] = self.delays[upper.name] + found.delay
-        self._note_most(upper, lower, time_window(found.link.on, upper.occurrence, lower.occurrence)[1])
+        least, most = time_window(found.link.on, upper.occurrence, lower.occurrence)
+        self._note_most(upper, lower, most)
+        if least is None or least < 0:
+            self._matches_earlier.append(f"its conditions match rows of {lower.name} before those of {upper.name}")
         self.shown += found.shown
         exists, one_lower, one_upper = found.shown
         self._watch(found.link, upper, lower, found.delay, (exists, one_upper, one_lower))
+        self._follows[lower.name] = upper.name
         if lower.is_anti:
             self._antis.append(lower)
         else:
-            self._last = lower
+            self._last = [*(each for each in self._last if each is not upper), lower]
 
     def _watch(
         self, link: Link, parent: Member, child: Member, delay: int | None, shown: tuple[Shown, Shown, Shown]

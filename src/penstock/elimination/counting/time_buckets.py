@@ -6,6 +6,7 @@
 | `(UNIX_SECONDS(ts) + 60) / 300` | the same, begun 60 seconds sooner |
 | `ts - ts % 300000000` | of that length, named by its start |
 | `DATE_TRUNC('MINUTE', ts)` | a second, minute, hour or day of UTC |
+| `window(ts, '5 minutes')`, `TUMBLE(ts, INTERVAL 5 MINUTES)` | of that length, named by its start, moved or not |
 
 Division truncates, so an offset that is subtracted would make the bucket at 0 longer than others: it is not taken.
 """
@@ -26,7 +27,7 @@ def time_buckets(key: Expr, times: frozenset[Column]) -> tuple[Column, TimeBucke
     >>> from penstock.types import BIGINT
     >>> ts = Column("s", "ts", BIGINT)
     >>> time_buckets(Arithmetic(Operator.DIVIDE, ts, Literal(300, BIGINT)), frozenset({ts}))[1]
-    TimeBuckets(width=300, shift=0, step=1)
+    TimeBuckets(width=300, shift=0, step=1, base=0)
     """
     match unwidened(key):
         case Arithmetic(Operator.DIVIDE, number, Literal(int(length))) if length > 0:
@@ -42,7 +43,38 @@ def time_buckets(key: Expr, times: frozenset[Column]) -> tuple[Column, TimeBucke
             width = _TRUNCATED.get(unit_name.upper())
             if width is not None:
                 return column, TimeBuckets(width, step=width)
+        case Call("TIMESTAMP_MICROS", (start,)):
+            return _window(start, times)
     return None
+
+
+def _window(start: Expr, times: frozenset[Column]) -> tuple[Column, TimeBuckets] | None:
+    """The start of a window (`sql/group_windows.py`): it is rounded down, also where it is moved."""
+    floor, offset = _plus(start)
+    match floor:
+        case Arithmetic(
+            Operator.SUBTRACT,
+            moved,
+            Arithmetic(
+                Operator.MODULO,
+                Arithmetic(Operator.ADD, Arithmetic(Operator.MODULO, same, Literal(int(length))), Literal(int(again))),
+                Literal(int(once_more)),
+            ),
+        ) if moved == same and length == again == once_more > 0:
+            time, back = _plus(moved)
+            counted = _number(time, times)
+            if counted is not None and counted[1] == 1 and back == -offset:
+                shift = back % length
+                return counted[0], TimeBuckets(length, shift, step=length, base=-shift)
+    return None
+
+
+def _plus(expr: Expr) -> tuple[Expr, int]:
+    """A sum with a constant."""
+    match expr:
+        case Arithmetic(Operator.ADD, number, Literal(int(by))):
+            return number, by
+    return expr, 0
 
 
 def _shifted(expr: Expr, times: frozenset[Column]) -> tuple[Column, int, int] | None:

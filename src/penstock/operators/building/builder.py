@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from penstock.algebra.bucket_counts import BucketCounts
+from penstock.algebra.bucket_counts import BucketCounts, FallenBack
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.physical import Keep, Received, Scan
@@ -39,6 +39,7 @@ from penstock.operators.building.groups import (
     build_bucket_counts,
     build_counting,
     build_ending,
+    build_fall_back,
     build_link_monitor,
     build_watched,
 )
@@ -192,6 +193,8 @@ class Builder:
                 return build_ending(self, relation)
             case BucketCounts():
                 return build_bucket_counts(self, relation)
+            case FallenBack():
+                return build_fall_back(self, relation)
             case LinkMonitor():
                 return build_link_monitor(self, relation)
             case Watched():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.algebra.bucket_counts import BucketCounts
+from penstock.algebra.bucket_counts import BucketCounts, FallenBack
 from penstock.algebra.expressions import Expr
 from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.partial_aggregates import has_partial, partial_columns, times_column
@@ -33,6 +33,7 @@ from penstock.operators.groups.aggregate import (
 from penstock.operators.groups.bucket_counts import BucketCountsOperator
 from penstock.operators.groups.counting import FUNCTIONS, CountingOperator
 from penstock.operators.groups.ending import Joined
+from penstock.operators.groups.fall_back import FallBackOperator
 from penstock.operators.groups.panes import PartialAggregates
 from penstock.operators.joins.bucket_totals import Summed
 from penstock.operators.projection import Projection, projection
@@ -270,6 +271,16 @@ def build_bucket_counts(build: Builder, node: BucketCounts) -> BlockNode:
     build.code_owners.append(RowCodeOwner(operator.store.held_column, keys))
     build.gauges.top.counts.append(operator.state_rows)
     return lambda step: operator.step([rows(step) for rows in inputs], step.until)
+
+
+def build_fall_back(build: Builder, node: FallenBack) -> BlockNode:
+    """Counters, and an exact count in their place once an interval was too wide."""
+    counts, exact, wide = (build.rows(below) for below in node.inputs)
+    operator = FallBackOperator(build.scope("fall_back"), node.node)
+    build.code_owners.append(RowCodeOwner(operator.open.store.held_column, node.exact.schema))
+    build.gauges.top.counts.append(operator.state_rows)
+    build.gauges.top.plan_decisions = operator.decisions
+    return in_one_block(lambda step: operator.step(counts(step), exact(step), wide(step), step.until))
 
 
 def build_link_monitor(build: Builder, node: LinkMonitor) -> BlockNode:

@@ -28,13 +28,15 @@ class BucketCountsOperator:
 
     def __init__(self, memory: Scope, node: BucketCounts) -> None:
         self._keys = len(node.keys) - 1
-        self._place, self._step = node.place, node.buckets.step
+        self._place, self._step, self._base = node.place, node.buckets.step, node.buckets.base
         self._groups = KeySlots(memory, row_width(self._keys), index="groups", words="latest")
         self.store = self._groups.store
-        streams = [[each.delay, int(each.subtracts)] for each in node.counted]
-        self._streams = np.array(streams, np.int64).reshape(-1, 2)
+        streams = [[each.delay, int(each.subtracts), _number(each.above)] for each in node.counted]
+        self._streams = np.array(streams, np.int64).reshape(-1, 3)
         buckets, after = node.buckets, (node.settles_after, node.final_after)
-        self._shape = np.array([buckets.width, buckets.shift, *after, SLOTS, int(node.emits), node.ring])
+        within = (-1, 0) if node.within is None else (node.within.millionths, int(node.within.percent))
+        self._shape = np.array([buckets.width, buckets.shift, *after, SLOTS, int(node.emits), node.ring, *within])
+        self._results = len(node.results)
         words = bucket_counts.group_width(len(streams), SLOTS, node.ring)
         self._counters = BySlot(memory, "counters", self.store, words)
         self._registers = memory.array("registers", bucket_counts.REGISTERS)
@@ -49,7 +51,7 @@ class BucketCountsOperator:
         groups = self._groups.of(np.ascontiguousarray(keys[order] if self._keys else _ONE_GROUP))
         groups = groups if self._keys else np.repeat(groups, len(ts))
         held, done = self.store.held(), 0
-        most = max(_BLOCK, len(held), (4 + 2 * int(self._shape[bucket_counts.RING])) * _longest(ts))
+        most = max(_BLOCK, len(held) + 1, (4 + 2 * int(self._shape[bucket_counts.RING])) * _longest(ts))
         while True:
             out = np.empty((most, bucket_counts.OUT), np.int64)
             done, count = bucket_counts.count_rows(
@@ -98,9 +100,13 @@ class BucketCountsOperator:
         columns: list[tuple[Ints, Bools | None]] = [
             (keys[:, column], is_null(keys, column, self._keys)) for column in range(self._keys)
         ]
-        columns.insert(self._place, (out[:, 3] * self._step, None))
-        columns += [(out[:, word], None) for word in range(4, bucket_counts.OUT)]
+        columns.insert(self._place, (out[:, 3] * self._step + self._base, None))
+        columns += [(out[:, word], None) for word in range(4, 4 + self._results)]
         return Deltas(out[:, 0].copy(), out[:, 1].copy(), assemble(columns, len(out)))
+
+
+def _number(above: int | None) -> int:
+    return -1 if above is None else above
 
 
 def _longest(ts: Ints) -> int:

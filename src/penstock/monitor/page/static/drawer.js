@@ -135,7 +135,7 @@ export class Drawer {
     const begun = run.document.begun;
     this.host.replaceChildren(element("ol", { class: "timeline" }, ...all.map((each) => element("li", {},
       element("time", {}, duration(Math.max(0, each.when - begun))),
-      each.filters ? this.decision(each) : each.paths ? this.pathsDecision(each) : each.verdict ? this.cacheDecision(each) : element("div", {}, element("strong", {}, `${each.name} set`), element("p", {}, `${each.before} → ${each.after}`))))));
+      each.filters ? this.decision(each) : each.paths ? this.pathsDecision(each) : each.verdict ? this.cacheDecision(each) : each.plan ? element("div", {}, element("strong", {}, each.place), element("p", {}, each.plan)) : element("div", {}, element("strong", {}, `${each.name} set`), element("p", {}, `${each.before} → ${each.after}`))))));
   }
 
   decision(each) {
