@@ -19,7 +19,7 @@ export function chart(host, [times, values], { property, bound = null, height = 
     width: Math.max(120, host.clientWidth), height,
     legend: { show: false },
     cursor: { show: !small, y: false, points: { size: 6 } },
-    padding: small ? [4, 2, 2, 2] : [8, 8, 0, 0],
+    padding: small ? [4, 2, 2, 2] : [8, 18, 0, 0],
     scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
     axes: small ? [{ show: false }, { show: false }] : [
       { ...axis, size: 24, space: 70, values: (_, ticks, axis, space, step) => ticks.map((tick) => relative(tick, step)) },
@@ -45,7 +45,7 @@ export function lines(host, graph, begun, { height = 150 }) {
     width: Math.max(120, host.clientWidth), height,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0],
     scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
     axes: [
       { ...axis, size: 24, space: 70, values: (_, ticks, axis, space, step) => ticks.map((tick) => relative(tick, step)) },

@@ -63,6 +63,7 @@ export class Drawer {
     const shown = view.graphs.length ? view.graphs : this.suggested(run, view);
     const cards = shown.map((each, number) => {
       if (each.cql) return this.queryCard(run, view, each, number);
+      if (!run.nodes.has(each.entity)) return this.missing(each, number);
       const node = run.nodes.get(each.entity);
       const place = element("div", { class: "plot" });
       const value = run.current(each.entity, each.property, at);
@@ -80,9 +81,10 @@ export class Drawer {
     const add = element("button", { class: "add-graph", "data-key": "add", onclick: () => this.edit(run, view, null, null) }, "+ Add a graph");
     this.host.replaceChildren(element("div", { class: "graphs" }, ...cards.map(([figure]) => figure), add));
     for (const [, place, each] of cards) {
+      if (!each.cql && !run.nodes.has(each.entity)) continue;
       if (each.cql) {
         const said = run.latest.graphs?.find((other) => other.text === each.cql);
-        if (said) lines(place, said, run.document.begun, { height: 132 });
+        if (said) lines(place, said, run.document.begun, { height: 118 });
         continue;
       }
       const node = run.nodes.get(each.entity);
@@ -90,6 +92,14 @@ export class Drawer {
       if (run.frames.length > 1) chart(place, run.series(each.entity, each.property), { property: each.property, bound, height: 150, moment });
     }
     if (this.editing) this.host.prepend(this.editing);
+  }
+
+  /** A graph that the address has of an entity that this run has not: it was of another plan. */
+  missing(each, number) {
+    return [element("figure", {},
+      element("figcaption", {}, element("span", {}, each.entity), element("span", { class: "gap" }),
+        element("button", { class: "icon", title: "Remove", "aria-label": `Remove the graph of ${each.entity}`, "data-key": `rm ${number}`, onclick: () => this.actions.removeGraph(number) }, "×")),
+      empty("The plan of this run has no such operator.")), null, each];
   }
 
   /** A graph that is any query over sysstream, which the run steps. */
