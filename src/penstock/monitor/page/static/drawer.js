@@ -104,7 +104,7 @@ export class Drawer {
 
   /** A graph that is any query over sysstream, which the run steps. */
   queryCard(run, view, each, number) {
-    const place = element("div", { class: "plot" });
+    const place = element("div", { class: "plot short" });
     const said = run.latest.graphs?.find((other) => other.text === each.cql);
     const note = said?.message ?? (said ? said.lines.length ? null : "nothing said yet" : run.live ? "asked…" : "the run was not asked this");
     const names = (said?.lines ?? []).filter((line) => line.name);

@@ -106,7 +106,7 @@ export class PlanGraph {
     if (this.run.bound(node) == null) own.classList.add("wordy");
     group.append(own);
     own.addEventListener("click", (event) => { event.stopPropagation(); this.select(node.id, "state"); });
-    return { level, text, width, most: Math.floor((width - 12) / 6.3) };
+    return { level, text, width, most: Math.floor((width - 12) / 6) };
   }
 
   /** Shows a moment. */
