@@ -16,12 +16,12 @@ from typing import Any
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
 from penstock.effort import limited
-from penstock.elimination import verdict_of
 from penstock.engines.metrics import OperatorMetrics
 from penstock.engines.watching import Watch, refuse_other_streams
 from penstock.errors import PenstockError
 from penstock.monitor.bounds import Bounds
 from penstock.monitor.publishing import SysStream, wall_clock
+from penstock.register import check_query
 from penstock.sql import bind_text
 from penstock.sql.system_streams import SYSSTREAM, reads_sysstream, system_definitions
 from penstock.types import Kind
@@ -158,7 +158,7 @@ def _bound(text: str) -> tuple[Query, Catalog]:
         if not reads_sysstream(query):
             raise PenstockError("the query does not read sysstream", hint)
         refuse_other_streams(query, SYSSTREAM.name)
-        verdict = verdict_of(query, script.catalog)
+        verdict = check_query(query, script.catalog)
         if not verdict.safe:
             raise PenstockError(verdict.message, "give each sysstream a window, as sysstream [RANGE 1 MINUTE]")
     return query, script.catalog
