@@ -3,8 +3,8 @@
 Rows are pushed by the clock of the process's own CPU time: what has arrived by then is pushed before the next stage
 runs, and where nothing waits the clock is put forward to the next arrival. So the engine is as fast as it is, nobody
 sleeps, and other load on the machine does not count. At the base rate the engine has a tenth of its time to do; in the
-burst twenty times as many rows arrive. Strategies run in turn, and the median of each is shown. `SECONDS`, `RUNS` and `ROWS`
-in the environment set how long a burst is, how often each strategy runs, and the rows of a batch.
+burst twenty times as many rows arrive. Strategies run in turn, and the median of each is shown. In the environment
+`SECONDS`, `RUNS` and `ROWS` set how long a burst is, how often each strategy runs, and the rows of a batch.
 """
 
 from __future__ import annotations

@@ -412,13 +412,15 @@ class Query:
         page = self._session.page
         if page is None:
             return None
+        from penstock.monitor.bounds import live_bounds  # noqa: PLC0415
         from penstock.monitor.page.asked import Asked  # noqa: PLC0415
         from penstock.monitor.page.plan_document import plan_document  # noqa: PLC0415
         from penstock.monitor.page.recorder import Recorder  # noqa: PLC0415
 
         left_out = tuple(map(str, running(self.bound, self._session.catalog).eliminations))
         asked = Asked(self.bound, planned, self._admitted, self._origin, left_out)
-        recorder = Recorder(plan_document(self.name, engine, [asked]), controls=self._controls)
+        bounds = {self.name: live_bounds(self._admitted, planned)}
+        recorder = Recorder(plan_document(self.name, engine, [asked]), controls=self._controls, bounds=bounds)
         page.show(recorder)
         return recorder
 

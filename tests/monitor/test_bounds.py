@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from penstock.algebra.relations import Distinct, walk_relations
 from penstock.elimination import verdict_of
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.metrics import DICTIONARY
@@ -100,3 +101,17 @@ def test_two_windows_of_one_stream_have_their_own_bounds(cells: int) -> None:
     assert all(
         bound.size is None or bound.cell_size <= bound.size <= cells * bound.cell_size for bound in bounds.values()
     )  # type: ignore[operator]
+
+
+def test_operators_without_columns_hold_state_too() -> None:
+    script = bind_text("""
+        CREATE STREAM r (k BIGINT, w STRING, ts BIGINT) TIMESTAMP BY ts;
+        CREATE QUERY q AS SELECT DISTINCT x.ts FROM r [RANGE 1 MICROSECONDS SLIDE 4 MICROSECONDS] AS x
+        LEFT SEMI JOIN (SELECT ts / CAST(w AS BIGINT) AS c FROM r [RANGE 0 MICROSECONDS SLIDE 2 MICROSECONDS] AS y) AS z
+        ON x.ts <=> z.c AND 1 = 2 WHERE EXISTS (SELECT DISTINCT 1 FROM r [ROWS 3] AS v);
+    """).checked()
+    (query,) = script.queries
+    plan = plan_of(query, script.catalog, cells=2)
+    assert live_bounds(verdict_of(query, script.catalog), plan)
+    nodes = [node for fragment in plan.fragments for node in walk_relations(fragment.root)]
+    assert any(isinstance(node, Distinct) and not node.schema for node in nodes)

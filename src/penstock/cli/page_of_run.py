@@ -50,7 +50,7 @@ def shown(
     if args.ui is None and args.report is None:
         yield
         return
-    recorder = Recorder(document, controls=controls)
+    recorder = Recorder(document, controls=controls, bounds=monitoring.live.bounds)
     monitoring.observers.add(recorder)
     server = None if args.ui is None else PageServer(*address_of(args.ui))
     if server is not None:

@@ -64,6 +64,11 @@ class Watch:
         """Returns the rows that wait for the next step."""
         return self._engine.pushed_rows
 
+    @property
+    def state_bytes(self) -> int:
+        """Returns the bytes of what it keeps."""
+        return self._engine.state()[1]
+
     def close(self) -> None:
         self._engine.close()
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.algebra.physical import Scan
-from penstock.algebra.relations import Aggregate, Distinct, Relation, SetOp, walk_relations
+from penstock.algebra.relations import Aggregate, Distinct, Relation, Schema, SetOp, walk_relations
 from penstock.closing.bounds import MOST, Bound, plus
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.plan.explain import operator_name
@@ -99,14 +99,19 @@ def _holds(node: Relation, state: State) -> bool:
         return isinstance(node, Scan) and node.stream.occurrence == state.stream
     match state.holder, node:
         case (StatefulOperator.GROUP_BY | StatefulOperator.AGGREGATE_VALUES, Aggregate()):
-            return node.schema[0].scope == state.scope
+            return _scope(node.schema) == state.scope
         case (StatefulOperator.DISTINCT, Distinct()):
-            return node.schema[0].scope == state.scope
+            return _scope(node.schema) == state.scope
         case (StatefulOperator.SET_OPERATION, SetOp()):
-            return node.columns[0].scope == state.scope
+            return _scope(node.columns) == state.scope
         case (StatefulOperator.JOIN | StatefulOperator.SEMI_JOIN | StatefulOperator.ANTI_JOIN, PhysicalJoin()):
             return any(column.scope == state.scope for operand in node.operands for column in operand.schema)
     return False
+
+
+def _scope(columns: Schema) -> str:
+    """Returns what the columns of an operator are of; an operator may have none, as under EXISTS."""
+    return columns[0].scope if columns else ""
 
 
 def _copies(fragment: Fragment, state: State) -> int:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from time import time
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from penstock.engines.embedded_run import Result
 from penstock.monitor.control import Controls
+from penstock.monitor.page.query_graphs import QueryGraphs
 from penstock.monitor.page.recorder import Recorder
 from penstock.monitor.page.report import write_report
 from penstock.monitor.page.serving import PageServer
@@ -135,6 +138,34 @@ def test_a_graph_is_added_and_its_address_shows_it_again(window: Window, browser
     assert again.wrong == []
     page.get_by_role("button", name="Remove the graph of join2").click()
     expect(page.locator("figure")).to_have_count(1)
+
+
+def test_any_query_over_sysstream_is_drawn_edited_and_kept_in_the_address(live: Live, browser: Browser) -> None:
+    ticks = count(round(time() * 1e6), 300_000)
+    live.run.recorder.graphs = QueryGraphs(clock=lambda: next(ticks))
+    window = Window(browser)
+    live.step(1)
+    page = window.open(live.server.address)
+    page.get_by_role("button", name="+ Add a graph").click()
+    text = page.get_by_label("The query over sysstream")
+    text.fill("SELECT entity, SUM(value) AS n FROM sysstream GROUP BY entity")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator(".editor")).to_contain_text("give each sysstream a window")
+    text.fill("SELECT entity, SUM(value) AS n FROM sysstream [RANGE 1 HOUR] WHERE kind = 'source' GROUP BY entity")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("figure")).to_have_count(1)
+    while live.run.recorder.is_live:
+        live.step()
+    expect(page.locator("figure .names")).to_contain_text("bid")
+    expect(page.locator("figure .uplot")).to_be_visible()
+    again = Window(browser)
+    other = again.open(page.url)
+    expect(other.locator("figure .names")).to_contain_text("item")
+    other.get_by_role("button", name="The query that this is").click()
+    assert "[RANGE 1 HOUR]" in other.get_by_label("The query over sysstream").input_value()
+    other.close()
+    page.close()
+    assert [text for text in (*window.wrong, *again.wrong) if "422" not in text] == []
 
 
 def test_a_setting_takes_effect_and_is_on_the_timeline(window: Window, live: Live) -> None:

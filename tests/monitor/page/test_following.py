@@ -1,4 +1,4 @@
-"""A query on Spark is followed from Python: its page shows what the driver reports, and what is set there reaches it."""
+"""A query on Spark is followed from Python: its page shows what the driver reports, and what is set reaches it."""
 
 from __future__ import annotations
 

@@ -72,3 +72,12 @@ def test_each_query_is_heard_in_each_frame_and_no_step_more() -> None:
                 heard.append((step, query))
                 recorder.take([line(step, 1, 1, query=query)])
     assert heard == [(1, "a"), (1, "b")]
+
+
+def test_a_frame_with_few_rows_says_what_is_known_of_cells() -> None:
+    """At the end of a run there are few rows, and its cells are as uneven as they were."""
+    history = History(0.0, seconds=1.0)
+    made = {"query": "q", "fragment": 0, "operator": "join1", "step": 1, "watermark": 0, "state_rows": 0}
+    history.add([{**made, "cell": 0, "rows_in": 300}, {**made, "cell": 1, "rows_in": 100}], 1.0)
+    history.add([{**made, "cell": 0, "rows_in": 1}, {**made, "cell": 1, "rows_in": 1}], 2.0)
+    assert [frame.values["q/0/join1"][SKEW] for frame in history.frames] == [1.5, 1.5]

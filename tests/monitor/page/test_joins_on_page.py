@@ -15,7 +15,11 @@ from penstock.plan.decisions import JoinDecision
 PLACE = "fragment 0 cell 0 join1"
 CACHE = {"path": "t", "caches": ["r", "s"]}
 USED: dict[str, Any] = {
-    **{"place": PLACE, "number": 0, "at": 900, "verdict": "used", "used": [CACHE]},
+    "place": PLACE,
+    "number": 0,
+    "at": 900,
+    "verdict": "used",
+    "used": [CACHE],
     "estimates": [{**CACHE, "miss": 0.25, "saves": 0.5, "costs": 0.125}],
 }
 LINE = OperatorMetrics(

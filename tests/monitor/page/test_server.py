@@ -128,6 +128,26 @@ def test_a_setting_is_taken_from_the_page_itself(client: TestClient) -> None:
     assert (refused.status_code, refused.text) == (422, "there is no setting purge: there is purge_every\n")
 
 
+def test_a_query_over_sysstream_is_added_and_removed_and_others_are_refused(
+    client: TestClient, running: Recorder
+) -> None:
+    address, text = f"{HERE}/graphs", "SELECT value FROM sysstream [NOW]"
+    assert client.post(address, json={"do": "add", "text": text}).status_code == 403  # of no page
+    assert client.post(address, json={"do": "add", "text": text}, headers=OWN).status_code == 200
+    assert [each["text"] for each in client.get(f"{HERE}/document").json()["graphs"]] == [text]
+    table = "CREATE TABLE t (a BIGINT) USING csv OPTIONS (path '/etc/passwd'); SELECT a FROM t"
+    for refused in ("SELECT", "SELECT a FROM s [NOW]", table):
+        answer = client.post(address, json={"do": "add", "text": refused}, headers=OWN)
+        assert answer.status_code == 422
+        assert answer.text.strip()
+    for wrong in ({"do": "drop", "text": text}, {"text": text}, ["add", text]):
+        assert client.post(address, json=wrong, headers=OWN).status_code == 400
+    assert client.post(address, json={"do": "remove", "text": text}, headers=OWN).status_code == 200
+    assert client.get(f"{HERE}/document").json()["graphs"] == []
+    running.end()
+    assert client.post(address, json={"do": "add", "text": text}, headers=OWN).status_code == 409
+
+
 def test_a_run_that_is_over_takes_no_settings(client: TestClient, running: Recorder) -> None:
     running.end()
     asked = {"name": "purge_every", "value": "1"}

@@ -85,6 +85,8 @@ class _Open:
     step: int = 0
     watermarks: dict[str, int] = field(default_factory=dict)
     cells: dict[str, dict[int, list[float]]] = field(default_factory=dict)
+    #: How uneven the cells of each entity were when enough rows came last.
+    skews: dict[str, float] = field(default_factory=dict)
     is_empty: bool = True
 
     def add(self, entity: str, line: Line) -> None:
@@ -97,8 +99,10 @@ class _Open:
         self.step, self.is_empty = line["step"], False
 
     def closed(self, at: float) -> Frame:
+        self.skews = {entity: _skew(own, self.skews.get(entity, 1.0)) for entity, own in self.cells.items()}
         values = {
-            entity: [*map(sum, zip(*own.values(), strict=True)), _skew(own)] for entity, own in self.cells.items()
+            entity: [*map(sum, zip(*own.values(), strict=True)), self.skews[entity]]
+            for entity, own in self.cells.items()
         }
         return Frame(at, max(0.0, at - self.begun), self.step, self.watermarks, values)
 
@@ -108,18 +112,18 @@ class _Open:
             entity: {cell: [0.0] * len(FLOWS) + own[len(FLOWS) :] for cell, own in cells.items()}
             for entity, cells in self.cells.items()
         }
-        return _Open(at, self.step, dict(self.watermarks), kept)
+        return _Open(at, self.step, dict(self.watermarks), kept, self.skews)
 
 
-def _skew(cells: Mapping[int, list[float]]) -> float:
-    """Returns how many times the rows of the mean cell the busiest one got: 1 is even, and few rows say nothing.
+def _skew(cells: Mapping[int, list[float]], before: float) -> float:
+    """Returns how many times the rows of the mean cell the busiest one got: 1 is even, and few rows say nothing new.
 
-    >>> _skew({0: [300.0], 1: [100.0]}), _skew({0: [300.0]}), _skew({0: [1.0], 1: [0.0]})
-    (1.5, 1.0, 1.0)
+    >>> _skew({0: [300.0], 1: [100.0]}, 1.0), _skew({0: [300.0]}, 1.0), _skew({0: [1.0], 1: [0.0]}, 1.2)
+    (1.5, 1.0, 1.2)
     """
     rows = [own[0] for own in cells.values()]
     total = sum(rows)
-    return max(rows) * len(rows) / total if total >= _FEW * len(rows) else 1.0
+    return max(rows) * len(rows) / total if total >= _FEW * len(rows) else before
 
 
 class History:

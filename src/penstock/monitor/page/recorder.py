@@ -15,9 +15,11 @@ from time import monotonic, time
 from typing import Any, Protocol
 
 from penstock.engines.metrics import OperatorMetrics
+from penstock.monitor.bounds import Bounds
 from penstock.monitor.page.findings import findings
 from penstock.monitor.page.history import PROPERTIES, SECONDS, History, Line
 from penstock.monitor.page.plan_graph import entity_of
+from penstock.monitor.page.query_graphs import QueryGraphs
 from penstock.plan.constraint_report import ConstraintReport, together
 
 #: Decisions and changes of settings that are kept.
@@ -55,12 +57,15 @@ class Recorder:
         *,
         controls: Settings | None = None,
         is_live: bool = True,
+        bounds: Bounds | None = None,
         begun: float | None = None,
         seconds: float = SECONDS,
     ) -> None:
         self.plan = plan
         self.controls = controls
         self.is_live = is_live
+        #: The queries over `sysstream` that readers have added.
+        self.graphs = QueryGraphs(bounds)
         #: It tells runs apart that are shown at one address.
         self.key = token_hex(4)
         self.version = 0
@@ -89,9 +94,11 @@ class Recorder:
 
     def take(self, metrics: Iterable[OperatorMetrics | Mapping[str, Any]]) -> None:
         """Takes the metrics of one step, as values or as JSON."""
+        metrics = list(metrics)
         lines = [_line(metric) for metric in metrics]
         if not lines:
             return
+        self.graphs.take([metric for metric in metrics if isinstance(metric, OperatorMetrics)])
         at = lines[0].get("at") or time()
         if not self._unheard or monotonic() - self._asked >= _PATIENCE * self._history.seconds:
             self._unheard, self._asked = set(self._queries), monotonic()
@@ -104,6 +111,7 @@ class Recorder:
 
     def end(self) -> None:
         """Notes that the run is over."""
+        self.graphs.end()
         with self._lock:
             last = self._history.frames[-1].at if self._history.frames else self._begun
             self._history.close(time() if self.is_live else max(last, self._latest()))
@@ -162,6 +170,7 @@ class Recorder:
             "decisions": list(self._decisions.values()),
             "findings": [each.as_json() for each in findings(known, self._nodes, self._newest)],
             "settings": self.settings(),
+            "graphs": self.graphs.as_json(),
         }
 
     def settings(self) -> list[Any]:

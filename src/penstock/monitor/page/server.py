@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping, Sequence
 from ipaddress import ip_address
 from secrets import compare_digest
 from typing import Any
@@ -64,6 +64,7 @@ def page_app(
         Route("/document", pages.document),
         Route("/events", pages.events),
         Route("/settings", pages.settings, methods=["POST"]),
+        Route("/graphs", pages.graphs, methods=["POST"]),
     ]
     return _Guard(Starlette(routes=routes), token, None if hosts is None else frozenset(hosts))
 
@@ -132,26 +133,54 @@ class _Pages:
 
     async def settings(self, request: Request) -> Response:
         """Takes a setting for the next step."""
-        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-            return _refusal(415, "settings are JSON")
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > MOST_BYTES:
-                return _refusal(413, "the request is too large")
-        try:
-            given = json.loads(body)
-            name, value = given["name"], given["value"]
-        except (ValueError, KeyError, TypeError):
-            return _refusal(400, 'write {"name": ..., "value": ...}')
+        given = await _posted(request, ("name", "value"))
+        if isinstance(given, Response):
+            return given
         recorder = self._current()
         if recorder.controls is None or not recorder.is_live:
             return _refusal(409, "the run is over, or takes no settings")
         try:
-            recorder.controls.set(str(name), str(value))
+            recorder.controls.set(given["name"], given["value"])
         except PenstockError as error:
-            return _refusal(422, f"{error.message}{f': {error.hint}' if error.hint else ''}")
+            return _refused_by(error)
         return JSONResponse({"settings": recorder.settings()})
+
+    async def graphs(self, request: Request) -> Response:
+        """Adds a query over `sysstream` that is drawn from the next step on, or removes one."""
+        given = await _posted(request, ("do", "text"))
+        if isinstance(given, Response):
+            return given
+        recorder = self._current()
+        if not recorder.is_live:
+            return _refusal(409, "the run is over: there is nothing to ask it")
+        if given["do"] not in ("add", "remove"):
+            return _refusal(400, "a query is added or removed")
+        change = recorder.graphs.add if given["do"] == "add" else recorder.graphs.remove
+        try:
+            await asyncio.to_thread(change, given["text"])
+        except PenstockError as error:
+            return _refused_by(error)
+        return JSONResponse({})
+
+
+async def _posted(request: Request, names: Sequence[str]) -> dict[str, str] | Response:
+    """Returns the texts that a request has under these names, or a refusal."""
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        return _refusal(415, "requests are JSON")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            return _refusal(413, "the request is too large")
+    try:
+        given = json.loads(body)
+        return {name: str(given[name]) for name in names}
+    except (ValueError, KeyError, TypeError):
+        return _refusal(400, f"write a JSON object with {' and '.join(names)}")
+
+
+def _refused_by(error: PenstockError) -> Response:
+    return _refusal(422, f"{error.message}{f': {error.hint}' if error.hint else ''}")
 
 
 class _Seat:

@@ -19,7 +19,7 @@ export function chart(host, [times, values], { property, bound = null, height = 
     width: Math.max(120, host.clientWidth), height,
     legend: { show: false },
     cursor: { show: !small, y: false, points: { size: 6 } },
-    padding: small ? [4, 2, 2, 2] : [8, 8, 0, 0],
+    padding: small ? [4, 2, 2, 2] : [8, 18, 0, 0],
     scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
     axes: small ? [{ show: false }, { show: false }] : [
       { ...axis, size: 24, space: 70, values: (_, ticks, axis, space, step) => ticks.map((tick) => relative(tick, step)) },
@@ -33,6 +33,32 @@ export function chart(host, [times, values], { property, bound = null, height = 
     hooks: { draw: [(plot) => moment != null && mark(plot, moment, quiet)] },
   }, data, host);
   return made;
+}
+
+/** A graph of what a query said: a line for each name. Colours come from one scale, so that they can be told apart. */
+export function lines(host, graph, begun, { height = 150 }) {
+  const quiet = colour("--quiet"), grid = colour("--line");
+  const axis = { stroke: quiet, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "11px system-ui", gap: 4 };
+  if (!graph.lines.length) return null;
+  const data = uPlot.join(graph.lines.map((each) => [each.points.map(([at]) => at - begun), each.points.map(([, value]) => value)]));
+  return new uPlot({
+    width: Math.max(120, host.clientWidth), height,
+    legend: { show: false },
+    cursor: { y: false, points: { size: 6 } },
+    padding: [8, 18, 0, 0],
+    scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
+    axes: [
+      { ...axis, size: 24, space: 70, values: (_, ticks, axis, space, step) => ticks.map((tick) => relative(tick, step)) },
+      { ...axis, size: 52, space: 26, values: (_, ticks) => ticks.map((tick) => count(tick)) },
+    ],
+    series: [{}, ...graph.lines.map((each, number) => ({ stroke: lineColour(number), width: 1.5, spanGaps: true, points: { show: each.points.length < 3 } }))],
+  }, data, host);
+}
+
+/** The colour of a line of a query: the accent first, and then hues far from each other. */
+export function lineColour(number) {
+  const dark = colour("--is-dark") === "1";
+  return number ? `hsl(${(190 + number * 137) % 360} 60% ${dark ? 68 : 38}%)` : colour("--accent");
 }
 
 function mark(plot, at, stroke) {

@@ -1,6 +1,6 @@
 // What happened over time: graphs that the reader adds, decisions, lateness, cells, and what can be set.
 
-import { chart, formatOf } from "penstock/chart.js";
+import { chart, formatOf, lineColour, lines } from "penstock/chart.js";
 import { count, duration, element, exactly, instant, nanoseconds, percent } from "penstock/format.js";
 import { cacheText, graphQuery, queryGraph } from "penstock/model.js";
 
@@ -62,6 +62,8 @@ export class Drawer {
     const moment = view.at == null ? null : run.seconds(at);
     const shown = view.graphs.length ? view.graphs : this.suggested(run, view);
     const cards = shown.map((each, number) => {
+      if (each.cql) return this.queryCard(run, view, each, number);
+      if (!run.nodes.has(each.entity)) return this.missing(each, number);
       const node = run.nodes.get(each.entity);
       const place = element("div", { class: "plot" });
       const value = run.current(each.entity, each.property, at);
@@ -79,11 +81,42 @@ export class Drawer {
     const add = element("button", { class: "add-graph", "data-key": "add", onclick: () => this.edit(run, view, null, null) }, "+ Add a graph");
     this.host.replaceChildren(element("div", { class: "graphs" }, ...cards.map(([figure]) => figure), add));
     for (const [, place, each] of cards) {
+      if (!each.cql && !run.nodes.has(each.entity)) continue;
+      if (each.cql) {
+        const said = run.latest.graphs?.find((other) => other.text === each.cql);
+        if (said) lines(place, said, run.document.begun, { height: 118 });
+        continue;
+      }
       const node = run.nodes.get(each.entity);
       const bound = each.property === "state_rows" && node ? run.bound(node) : null;
       if (run.frames.length > 1) chart(place, run.series(each.entity, each.property), { property: each.property, bound, height: 150, moment });
     }
     if (this.editing) this.host.prepend(this.editing);
+  }
+
+  /** A graph that the address has of an entity that this run has not: it was of another plan. */
+  missing(each, number) {
+    return [element("figure", {},
+      element("figcaption", {}, element("span", {}, each.entity), element("span", { class: "gap" }),
+        element("button", { class: "icon", title: "Remove", "aria-label": `Remove the graph of ${each.entity}`, "data-key": `rm ${number}`, onclick: () => this.actions.removeGraph(number) }, "×")),
+      empty("The plan of this run has no such operator.")), null, each];
+  }
+
+  /** A graph that is any query over sysstream, which the run steps. */
+  queryCard(run, view, each, number) {
+    const place = element("div", { class: "plot short" });
+    const said = run.latest.graphs?.find((other) => other.text === each.cql);
+    const note = said?.message ?? (said ? said.lines.length ? null : "nothing said yet" : run.live ? "asked…" : "the run was not asked this");
+    const names = (said?.lines ?? []).filter((line) => line.name);
+    return [element("figure", {},
+      element("figcaption", {},
+        element("span", { class: "cql", title: each.cql }, said?.drawn ?? "query"),
+        element("span", { class: "quiet clip" }, each.cql.replace(/\s+/g, " ")),
+        element("button", { class: "icon", title: "The query that this is", "aria-label": "The query that this is", "data-key": `cql ${number}`, onclick: () => this.edit(run, view, number, each) }, "≡"),
+        element("button", { class: "icon", title: "Remove", "aria-label": "Remove the graph of a query", "data-key": `rm ${number}`, onclick: () => this.actions.removeGraph(number) }, "×")),
+      place,
+      element("div", { class: "names" }, note ? element("small", { class: "quiet" }, note) : null,
+        ...names.map((line, place) => element("small", {}, element("i", { style: { background: lineColour(place) } }), line.name)))), place, each];
   }
 
   /** Until the reader adds graphs: what comes in, what is kept, and what comes out. */
@@ -100,7 +133,7 @@ export class Drawer {
   /** A graph is a query over sysstream: it can be chosen, read, edited and copied. */
   edit(run, view, number, graph) {
     const part = run.part(view.query).nodes.filter((node) => node.kind !== "result" && node.kind !== "table");
-    const first = graph ?? { entity: view.selected && run.nodes.get(view.selected)?.kind !== "result" ? view.selected : part[0].id, property: "rows_out" };
+    const first = graph?.entity ? graph : { entity: view.selected && run.nodes.get(view.selected)?.kind !== "result" ? view.selected : part[0].id, property: "rows_out" };
     const entity = element("select", { "aria-label": "Entity", "data-key": "entity" }, ...part.map((node) => element("option", { value: node.id, selected: node.id === first.entity }, node.query ? `${node.query} ${node.name}` : `stream ${node.title}`)));
     const property = element("select", { "aria-label": "Property", "data-key": "property" }, ...Object.entries(TITLES).map(([name, title]) => element("option", { value: name, selected: name === first.property }, title)));
     const text = element("textarea", { rows: 3, spellcheck: "false", "aria-label": "The query over sysstream", "data-key": "cql" });
@@ -109,14 +142,18 @@ export class Drawer {
     entity.addEventListener("change", rewrite);
     property.addEventListener("change", rewrite);
     rewrite();
+    if (graph?.cql) text.value = graph.cql;
     const close = () => { this.editing = null; this.actions.refresh(); };
-    const done = () => {
-      const made = queryGraph(run, text.value);
-      if (!made) {
-        note.textContent = "Not a query that a graph shows; run it beside yours with: penstock run --watch";
-        return;
+    const done = async () => {
+      const cql = text.value.trim().replace(/;$/, "").trim();
+      const made = queryGraph(run, cql) ?? { cql };
+      if (made.cql) {
+        note.textContent = "…";
+        const refused = await this.actions.ask("add", made.cql);
+        if (refused) { note.textContent = refused; return; }
       }
       this.editing = null;
+      document.activeElement?.blur();
       this.actions.setGraph(number, made);
     };
     const copy = async () => { await navigator.clipboard?.writeText(text.value); note.textContent = "Copied."; };

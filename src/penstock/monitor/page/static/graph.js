@@ -46,7 +46,7 @@ export class PlanGraph {
   begin() {
     this.fit();
     if (this.view.scale >= FAR) return;
-    const slowest = [...this.places.keys()].sort((a, b) => this.run.recent(b, "nanoseconds") - this.run.recent(a, "nanoseconds"))[0];
+    const slowest = [...this.places.keys()].filter((id) => this.run.nodes.get(id)?.query).sort((a, b) => this.run.recent(b, "nanoseconds") - this.run.recent(a, "nanoseconds"))[0];
     const { x, y } = this.places.get(this.chosen ?? slowest) ?? { x: 0, y: 0 };
     this.view.scale = READABLE;
     this.centre(x, y);
@@ -106,7 +106,7 @@ export class PlanGraph {
     if (this.run.bound(node) == null) own.classList.add("wordy");
     group.append(own);
     own.addEventListener("click", (event) => { event.stopPropagation(); this.select(node.id, "state"); });
-    return { level, text, width, most: Math.floor((width - 12) / 5.6) };
+    return { level, text, width, most: Math.floor((width - 12) / 6) };
   }
 
   /** Shows a moment. */

@@ -24,7 +24,8 @@ class Page {
       select: (id) => this.select(id), tab: (name) => this.change({ tab: name }), refresh: () => this.refresh(),
       addGraph: (entity, property) => this.change({ graphs: [...this.view.graphs, { entity, property }], tab: "graphs" }),
       setGraph: (number, graph) => this.change({ graphs: number == null ? [...this.view.graphs, graph] : this.view.graphs.with(number, graph) }),
-      removeGraph: (number) => this.change({ graphs: this.view.graphs.toSpliced(number, 1) }),
+      removeGraph: (number) => { const { cql } = this.view.graphs[number]; if (cql) this.ask("remove", cql); this.change({ graphs: this.view.graphs.toSpliced(number, 1) }); },
+      ask: (what, text) => this.ask(what, text),
       set: (name, value) => this.set(name, value),
     };
     this.graph = new PlanGraph(find("graph"), (id, section) => this.select(id, section));
@@ -62,7 +63,7 @@ class Page {
     find("play").addEventListener("click", () => this.play());
     find("when").addEventListener("input", (event) => this.moment(Number(event.target.value)));
     document.addEventListener("keydown", (event) => this.key(event));
-    addEventListener("hashchange", () => { this.view = new View(); this.redraw(); });
+    addEventListener("hashchange", () => { this.view = new View(); this.redraw(); this.askAll(); });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.refresh());
     let later = 0;
     addEventListener("resize", () => { clearTimeout(later); later = setTimeout(() => this.refresh(), 120); });
@@ -173,6 +174,18 @@ class Page {
     else this.refresh();
   }
 
+  /** Adds a query over sysstream to those that the run steps, or removes it; returns why not. */
+  async ask(what, text) {
+    if (this.held || !this.run.live) return "the run is over: there is nothing to ask it";
+    const answer = await fetch("./graphs", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ do: what, text }) });
+    return answer.ok ? null : (await answer.text()).trim();
+  }
+
+  /** Asks the queries of the address, which the run may not have yet. */
+  async askAll() {
+    for (const { cql } of this.view.graphs) if (cql && this.run.live && !this.held) await this.ask("add", cql);
+  }
+
   async set(name, value) {
     const answer = await fetch("./settings", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ name, value }) });
     if (!answer.ok) return (await answer.text()).trim();
@@ -209,7 +222,7 @@ async function begin() {
   const held = document.getElementById("document");
   const found = held ? JSON.parse(held.textContent) : await (await fetch("./document")).json();
   const page = new Page(new Run(found), Boolean(held));
-  if (!held && found.live) follow(page);
+  if (!held && found.live) { follow(page); page.askAll(); }
   document.documentElement.dataset.ready = "yes";
 }
 

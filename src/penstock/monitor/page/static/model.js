@@ -152,8 +152,7 @@ export class View {
     this.tab = given.get("tab") ?? "graphs";
     this.at = given.has("frame") ? Number(given.get("frame")) : null;
     this.theme = given.get("theme");
-    this.graphs = given.getAll("graph").map((text) => text.split("|")).filter((parts) => parts.length === 2)
-      .map(([entity, property]) => ({ entity, property }));
+    this.graphs = given.getAll("graph").map(shownGraph).filter(Boolean);
   }
 
   save() {
@@ -164,13 +163,21 @@ export class View {
     if (this.tab !== "graphs") kept.set("tab", this.tab);
     if (this.at != null) kept.set("frame", this.at);
     if (this.theme) kept.set("theme", this.theme);
-    for (const { entity, property } of this.graphs) kept.append("graph", `${entity}|${property}`);
+    for (const { entity, property, cql } of this.graphs) kept.append("graph", cql ? `cql:${cql}` : `${entity}|${property}`);
     history.replaceState(null, "", `#${kept}`);
   }
 }
 
+/** A graph as the address writes it: a property of an entity, or a query. */
+function shownGraph(text) {
+  if (text.startsWith("cql:")) return { cql: text.slice(4) };
+  const [entity, property, ...more] = text.split("|");
+  return property && !more.length ? { entity, property } : null;
+}
+
 /** The query over sysstream that a graph stands for. */
-export function graphQuery(run, { entity, property }) {
+export function graphQuery(run, { entity, property, cql }) {
+  if (cql) return cql;
   const node = run.nodes.get(entity);
   const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;
   const source = node?.kind === "source";
@@ -180,14 +187,17 @@ export function graphQuery(run, { entity, property }) {
   return `SELECT ISTREAM(ts, cell, value) FROM sysstream [NOW]\nWHERE query = ${quoted(query)} AND entity = ${quoted(name)}\n  AND kind = ${quoted(kind)} AND property = ${quoted(property.replace(/^cache_/, ""))}`;
 }
 
-/** The graph that a query over sysstream stands for, if it is of the shape that graphs have. */
+/** The property whose graph a query stands for; null for any other query, which the run itself has to answer. */
 export function queryGraph(run, text) {
-  const value = (column) => text.match(new RegExp(`\\b${column}\\s*=\\s*'((?:[^']|'')*)'`, "i"))?.[1].replaceAll("''", "'");
-  const [query, name, property] = ["query", "entity", "property"].map(value);
-  if (!/\bfrom\s+sysstream\b/i.test(text) || !name || !(property in run.places)) return null;
-  const node = run.document.nodes.find((each) =>
-    each.kind === "source" ? each.stream === name : each.query === query && `${each.fragment}.${each.name}` === name);
-  return node ? { entity: node.id, property } : null;
+  const plain = (query) => query.replace(/\s+/g, " ").trim().replace(/;$/, "").toLowerCase();
+  for (const node of run.document.nodes) {
+    if (node.kind === "result" || node.kind === "table") continue;
+    for (const property of Object.keys(run.places)) {
+      const graph = { entity: node.id, property };
+      if (plain(graphQuery(run, graph)) === plain(text)) return graph;
+    }
+  }
+  return null;
 }
 
 /** What a cache holds, as a person reads it. */
