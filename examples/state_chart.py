@@ -16,7 +16,7 @@ def text_chart(lines: Mapping[str, Points]) -> str:
     """Returns a chart of characters.
 
     >>> print(text_chart({"grows": [(0, 0), (100, 100)], "stays": [(0, 10), (100, 10)]}).splitlines()[-2].strip())
-    ● grows: 100 rows at the end
+    ● grows: 100 rows at most
     """
     right, top = _extent(lines)
     cells = [[" "] * WIDTH for _ in range(HEIGHT)]
@@ -29,7 +29,9 @@ def text_chart(lines: Mapping[str, Points]) -> str:
     drawn = [f"{left}{''.join(row).rstrip()}" for left, row in zip(side, cells, strict=True)]
     axis = " " * 12 + "└" + "─" * WIDTH
     scale = f"{0:>13} rows read{right:>{WIDTH - 10},}"
-    named = [f"  {mark} {name}: {points[-1][1]:,} rows at the end" for mark, (name, points) in _marked(lines)]
+    named = [
+        f"  {mark} {name}: {max(kept for _, kept in points):,} rows at most" for mark, (name, points) in _marked(lines)
+    ]
     return "\n".join(["rows kept", *drawn, axis, scale, *named])
 
 

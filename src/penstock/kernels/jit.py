@@ -29,7 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def cache_folder() -> Path:
     """Returns the folder in which compiled kernels are kept."""
-    return Path(FunctionCache(cache_folder).cache_path)
+    return Path(FunctionCache(cache_folder).cache_path)  # type: ignore[no-untyped-call]
 
 
 def temporary_cache() -> str:
@@ -50,7 +50,7 @@ def ensure_cache() -> None:
     try:
         cache_folder()
     except RuntimeError:
-        numba.config.CACHE_DIR = temporary_cache()
+        numba.config.CACHE_DIR = temporary_cache()  # type: ignore[attr-defined]
 
 
 ensure_cache()
