@@ -57,6 +57,16 @@ def chain(random: Random) -> str:
     return text
 
 
+def test_an_anti_join_without_equalities_of_what_is_shared_sees_rows_leave() -> None:
+    query = "SELECT a.x AS y, c.x FROM a [NOW] LEFT JOIN b ON a.id = b.id RIGHT JOIN c [ROWS 2] ON b.id IS NULL"
+    data = {"a": [(2, 1, 2), (1, 1, 4), (None, None, 6)], "b": [(None, 1, 3)], "c": [(None, 2, 0), (None, None, 3)]}
+    case = Case(DDL, query, {"d": [], "e": []} | data, 12, "")
+    bound_query, catalog = bound(case)
+    wanted = expected(case, bound_query, catalog)
+    for cells in (1, 3):
+        assert embedded(case, bound_query, catalog, cells, 0) == wanted
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_chains_of_outer_joins_are_what_their_definition_says(seed: int) -> None:
     random = Random(seed)

@@ -40,6 +40,21 @@ QUERIES = {
 }
 
 
+#: Groups of outer joins, which show once, with their last values.
+GROUPS = {
+    "groups by a key": "SELECT a.id, COUNT(*) AS n, COUNT(b.id) AS m, SUM(y) AS s FROM a "
+    f"LEFT JOIN b ON a.id = b.id AND {NEAR} GROUP BY a.id EMIT ON CLOSE",
+    "groups by a time": f"SELECT a.ts, COUNT(*) AS n, COUNT(b.id) AS m FROM a LEFT JOIN b ON a.id = b.id AND {NEAR} "
+    "WHERE y IS NULL OR y > 0 GROUP BY a.ts EMIT ON CLOSE",
+    "groups by a window": "SELECT window.start, COUNT(*) AS n, COUNT(y) AS m FROM a "
+    f"LEFT JOIN b ON a.id = b.id AND {NEAR} GROUP BY window(a.ts, '4 microseconds', '2 microseconds') EMIT ON CLOSE",
+    "groups that punctuations close": "SELECT a.id, COUNT(*) AS n, COUNT(b.id) AS m FROM a LEFT JOIN b ON a.id = b.id "
+    "GROUP BY a.id EMIT ON CLOSE",
+    "groups of a right join": f"SELECT b.id, COUNT(*) AS n FROM a RIGHT JOIN b ON a.id = b.id AND {NEAR} AND x > 0 "
+    "GROUP BY b.id EMIT ON CLOSE",
+}
+
+
 def rows(random: Random) -> list[tuple[Any, ...]]:
     """Rows in the order of time, some of them twice, of which none breaks a punctuation."""
     found: list[tuple[Any, ...]] = []
@@ -62,10 +77,10 @@ def case_of(query: str, seed: int) -> Case:
     return Case(DDL, query, data, random.choice([15, 20]), "")
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", [*QUERIES, *GROUPS])
 def test_the_engine_says_what_the_reference_says(name: str) -> None:
     for seed in range(3):
-        case = case_of(QUERIES[name], seed)
+        case = case_of((QUERIES | GROUPS)[name], seed)
         query, catalog = bound(case)
         wanted = expected(case, query, catalog)
         for cells, cuts in ((1, 0), (3, Random(seed))):
@@ -91,10 +106,23 @@ def by_definition(left: Sequence[Any], right: Sequence[Any], horizon: int) -> Co
     return Counter({row: count for row, count in found.items() if row[0] <= horizon})
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", [*QUERIES, *GROUPS])
 def test_a_wait_that_ends_is_safe(name: str) -> None:
-    (verdict,) = check(f"{DDL}CREATE QUERY q AS {QUERIES[name]};")
+    (verdict,) = check(f"{DDL}CREATE QUERY q AS {(QUERIES | GROUPS)[name]};")
     assert verdict.safe or name == "using"
+
+
+def test_groups_of_an_outer_join_show_their_last_values() -> None:
+    for seed in range(40):
+        case = case_of(GROUPS["groups by a key"], seed)
+        query, catalog = bound(case)
+        right = case.data["b"]
+        for (_, op, key, count, matched, total), times in expected(case, query, catalog).items():
+            own = [row[3] for row in case.data["a"] if row[0] == key]
+            partners = [[b[1] for b in right if key is not None and b[0] == key and -2 <= b[3] - ts <= 3] for ts in own]
+            values = [y for some in partners for y in some if y is not None]
+            assert (op, times, count) == ("+", 1, sum(max(1, len(some)) for some in partners)), repr(case)
+            assert (matched, total) == (sum(map(len, partners)), sum(values) if values else None), repr(case)
 
 
 def test_a_wait_that_never_ends_is_not_safe() -> None:

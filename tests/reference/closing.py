@@ -7,7 +7,9 @@ A group is closed at t if each stream that it reads is, for the group's keys. A 
   they join: by a condition on both times, or because they are referred to within r;
 - if by UNIQUE the keys name one row of it, or a row that they name does.
 
-Of UNION ALL each side is closed by itself, and none of its rows need be there. A punctuation of one side that is a row
+Of an outer join the rows without a partner are a side beside its combinations, closed when their own streams are, and
+those of the partners that they might have. Of UNION ALL each side is closed by itself, and none of its rows need be
+there. A punctuation of one side that is a row
 of it, and refers to the other within r, closes the other r later.
 """
 
@@ -31,7 +33,18 @@ from penstock.algebra.expressions import (
     columns,
     substitute,
 )
-from penstock.algebra.relations import Aggregate, Join, Project, Relation, Repeat, Select, SetOp, Window, walk_relations
+from penstock.algebra.relations import (
+    Aggregate,
+    Join,
+    OuterJoin,
+    Project,
+    Relation,
+    Repeat,
+    Select,
+    SetOp,
+    Window,
+    walk_relations,
+)
 from penstock.catalog import Catalog, Punctuated, Reference, StreamDef, Unique, WithinTime
 from penstock.types import Kind
 from tests.reference.instants import first_number, most_microseconds
@@ -76,7 +89,11 @@ class _Closing:
     def __init__(self, groups: Aggregate, catalog: Catalog, inputs: Inputs, horizon: int) -> None:
         self._horizon = horizon
         keys = [key.expr for key in groups.keys]
-        self._tree = _tree(groups.input, keys, [], lambda *block: _Block(*block, catalog, inputs, horizon))
+
+        def block(relation: Relation, *about: list[Expr], partners: Relation | None = None) -> _Block:
+            return _Block(relation, *about, catalog, inputs, horizon, partners)
+
+        self._tree = _tree(groups.input, keys, [], block)
 
     def instants(self) -> list[int]:
         """All at which a group may come or close."""
@@ -109,6 +126,15 @@ def _tree(relation: Relation, keys: list[Expr], conditions: list[Expr], block: C
             for side in sides:
                 own: dict[Column, Expr] = dict(zip(schema, side.schema, strict=True))
                 found.append(_tree(side, *([substitute(e, own) for e in some] for some in (keys, conditions)), block))
+            return tuple(found)
+        case OuterJoin(left, right, on):
+            pairs = Join((left, right), on)
+            found = [block(pairs, keys, conditions)]
+            for keeps, kept, missing in ((relation.keeps_left, left, right), (relation.keeps_right, right, left)):
+                nulls: dict[Column, Expr] = {column: Literal(None, column.type) for column in missing.schema}
+                alone = [[substitute(e, nulls) for e in some] for some in (keys, conditions)]
+                if keeps:
+                    found += [block(kept, *alone), block(pairs, *alone, partners=missing)]
             return tuple(found)
     return block(relation, keys, conditions)
 
@@ -144,11 +170,15 @@ class _Block:
         catalog: Catalog,
         inputs: Inputs,
         horizon: int,
+        partners: Relation | None = None,
     ) -> None:
         self._catalog, self._inputs, self._horizon = catalog, inputs, horizon
         nodes = list(walk_relations(relation))
         computed = {o.column: o.expr for node in nodes if isinstance(node, Project) for o in node.outputs}
         self._windows = [node for node in nodes if isinstance(node, Window)]
+        #: The streams whose rows change it: of partners that rows might have, only theirs.
+        asked = nodes if partners is None else list(walk_relations(partners))
+        self._changing = [node for node in asked if isinstance(node, Window)]
         self._keys = [_resolved(key, computed) for key in keys]
         own = [
             p for n in nodes if isinstance(n, Select | Join) for p in (n.predicates if isinstance(n, Select) else n.on)
@@ -190,7 +220,7 @@ class _Block:
 
     def is_closed_by_itself(self, key: Row, t: int) -> bool:
         return self._has_no_row(key) or all(
-            self._is_stream_closed(window, key, t, frozenset(), {}) for window in self._windows
+            self._is_stream_closed(window, key, t, frozenset(), {}) for window in self._changing
         )
 
     def _has_no_row(self, key: Row) -> bool:

@@ -360,7 +360,7 @@ class _Cutter:
                 return _Piece(relation.with_inputs(inputs), routes, sides[0].shares, seen)
         raise AssertionError(f"cannot cut {relation}")
 
-    def _shared(self, relation: Shared) -> Received:
+    def _shared(self, relation: Shared) -> Relation:
         """What the fragment of a relation sends to one of its readers, who may partition it at will."""
         known = next((number for below, number in self._numbers if below is relation.input), None)
         if known is None:
@@ -370,7 +370,8 @@ class _Cutter:
             self._numbers.append((relation.input, known))
         held = relation.input.schema
         columns = {output.expr: output.column for output in relation.outputs}
-        return Received(known, tuple(columns.get(column, column) for column in held), is_monotone(relation.input))
+        sent = Received(known, tuple(columns.get(column, column) for column in held), is_monotone(relation.input))
+        return sent if sent.schema == relation.schema else Keep(sent, relation.schema)
 
     def _link_monitor(self, relation: LinkMonitor) -> _Piece:
         """Rows that match meet in one cell. A fragment of its own reads no more of a stream than the sample."""
@@ -592,7 +593,7 @@ def _of_groups(groups: _Piece, held: Mapping[Column, Column]) -> tuple[Dimension
 
 def _forgetting_here(join: PhysicalJoin, pieces: list[_Piece]) -> PhysicalJoin:
     """The join, which drops no rows of windows that are cut elsewhere: these send deletions when rows leave them."""
-    here = [piece.shares is None and not isinstance(piece.relation, Received) for piece in pieces]
+    here = [piece.shares is None and isinstance(_leaves(piece.relation)[0], Scan | Table) for piece in pieces]
     forgets = tuple(number for number in join.forgets if here[number])
     return replace(join, retention=replace(join.retention, forgets=forgets) if join.retention and forgets else None)
 

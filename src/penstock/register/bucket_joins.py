@@ -38,6 +38,7 @@ from penstock.algebra.relations import (
     Relation,
     Select,
     SemiJoin,
+    Shared,
     streams,
     walk_relations,
 )
@@ -88,10 +89,16 @@ def with_constant_synopses(relation: Relation, catalog: Catalog) -> Relation:
 
 
 def _found(relation: Relation, above: JoinContext, catalog: Catalog) -> Iterator[tuple[Occurrences, Synopses]]:
-    if isinstance(relation, AnyJoin) and (synopses := _synopses(relation, above, catalog)) is not None:
+    is_kept = isinstance(relation, AnyJoin) and not any(map(_reads_shared, relation.inputs))
+    if isinstance(relation, AnyJoin) and is_kept and (synopses := _synopses(relation, above, catalog)) is not None:
         yield _inputs(relation), synopses
     for below in relation.inputs:
         yield from _found(below, above.through(relation), catalog)
+
+
+def _reads_shared(relation: Relation) -> bool:
+    """Whether rows come from a fragment with several readers, which computes no columns for the buckets of one."""
+    return any(isinstance(node, Shared) for node in walk_relations(relation))
 
 
 def _inputs(join: AnyJoin) -> Occurrences:

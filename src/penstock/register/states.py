@@ -70,8 +70,8 @@ class State:
         """The same in the user's words, in which copies of an occurrence are the occurrence."""
         stream = None if self.stream is None else written(self.stream)
         columns = tuple(replace(column, scope=written(column.scope)) for column in self.columns)
-        texts = {"bound": _bound(self.bound), "proof": _proof(self.proof), "scope": written(self.scope)}
-        return replace(self, stream=stream, columns=columns, **texts)
+        bound, proof = _bound(self.bound), _proof(self.proof)
+        return replace(self, stream=stream, bound=bound, proof=proof, scope=written(self.scope), columns=columns)
 
     @property
     def is_safe(self) -> bool:

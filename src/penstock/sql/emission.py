@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.algebra.relations import (
     AntiJoin,
     Join,
+    OuterJoin,
     Project,
     Relation,
     Select,
@@ -41,6 +42,7 @@ def check_on_close(
             fail(f"the groups of a window are empty when they close: {node.stream.occurrence} has one", hint, place)
         is_union = isinstance(node, SetOp) and node.op is SetOperator.UNION and node.all
         is_counted = approximate and isinstance(node, SemiJoin | AntiJoin)
-        if not is_union and not is_counted and not isinstance(node, Window | Table | Select | Project | Join):
+        is_plain = isinstance(node, Window | Table | Select | Project | Join | OuterJoin)
+        if not (is_plain or is_union or is_counted):
             hint = "below GROUP BY there may be streams, tables, conditions, joins and UNION ALL"
             fail("EMIT ON CLOSE groups the rows of streams, of joins and of UNION ALL only", hint, place)

@@ -55,7 +55,9 @@ def bind_root(name: str, statement: CreateQuery, env: Environment) -> Query:
     tree, on_close = statement.query, statement.on_close
     stream_list = _stream_list(_unwrapped(tree))
     is_istream = stream_list is not None and stream_list.args["kind"] == "ISTREAM"
-    env = replace(env, insert_only=is_istream or on_close is not None)
+    # Groups that show when they close have their last values: what an outer join took back before does not count.
+    shows_groups = on_close is not None and _ends_in_groups(_unwrapped(tree))
+    env = replace(env, insert_only=(is_istream or on_close is not None) and not shows_groups)
     waits = env.insert_only and _reads_an_outer_join(_unwrapped(tree))
     relation = bind_query(tree, "", env, outermost=True).relation
     for position, column in enumerate(relation.schema):
@@ -73,6 +75,10 @@ def bind_root(name: str, statement: CreateQuery, env: Environment) -> Query:
         kind = StreamKind.ON_CLOSE
     root = ToStream(kind, relation) if kind else relation
     return Query(name, root, statement.allow_unbounded, current_zone(), statement.adaptive, approximate)
+
+
+def _ends_in_groups(tree: Tree) -> bool:
+    return isinstance(tree, exp.Select) and _is_grouped(tree)
 
 
 def _reads_an_outer_join(tree: Tree) -> bool:

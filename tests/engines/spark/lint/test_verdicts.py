@@ -32,6 +32,13 @@ def verdict(df: DataFrame) -> Verdict:
     return found
 
 
+def test_two_aliases_of_one_dataframe_keep_their_names(spark: SparkSession) -> None:
+    rate = spark.readStream.format("rate").load().select(F.col("timestamp").alias("at"), F.col("value").alias("id"))
+    text = str(verdict(rate.alias("x").join(rate.alias("y"), F.expr("x.id = y.id"))))
+    assert "every row of x is kept, because a row of y may always match it" in text
+    assert "y.at BETWEEN x.at - INTERVAL 1 HOUR AND x.at + INTERVAL 1 HOUR" in text
+
+
 UNSAFE: dict[str, tuple[str, Build]] = {
     "an inner join without watermark or range": ("", lambda a, b: a.join(b, F.expr("av = bv"))),
     "an inner join without a range": ("ab", lambda a, b: a.join(b, F.expr("av = bv"))),

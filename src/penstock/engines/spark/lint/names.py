@@ -80,11 +80,14 @@ class Names:
         return f"{_FUNCTIONS.get(node.kind, node.kind.lower())}({', '.join(shown)})"
 
     def stream(self, side: PlanNode, otherwise: str) -> str:
-        """Returns the alias or view that the rows of a plan were read under."""
-        leaves = _leaves(side)
+        """Returns the alias or view that the rows of a plan were read under.
+
+        Aliases of one DataFrame read the same attributes, and then give the columns numbers of their own.
+        """
+        leaves, own = _leaves(side), _given(side)
         named = [node for node in self.analysed.walk() if node.kind == "SubqueryAlias" and _leaves(node) == leaves]
         if named:
-            return str(named[0].fields["identifier"]["name"])
+            return str(max(named, key=lambda node: len(own & _given(node))).fields["identifier"]["name"])
         known = [each.name for each in outputs(side) if "exprId" in each.fields and not each.name.startswith("_")]
         shown = ", ".join(known[:3]) + (", ..." if len(known) > 3 else "")
         return f"{otherwise} ({shown})" if known else otherwise
@@ -98,6 +101,11 @@ def named(names: Iterable[str]) -> str:
     """
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def _given(node: PlanNode) -> frozenset[int]:
+    """Returns the numbers of the columns that a plan gives."""
+    return frozenset(each.identity for each in outputs(node) if "exprId" in each.fields)
 
 
 def _leaves(node: PlanNode) -> frozenset[int]:

@@ -1,6 +1,0 @@
--- refused: with ISTREAM an outer join is all that a query reads, and is neither grouped nor in a subquery
--- hint: leave ISTREAM or EMIT ON CLOSE out, to have its changes; or read just the outer join
--- at: 6:73
-CREATE STREAM a (id BIGINT, x BIGINT, s STRING, ts TIMESTAMP) TIMESTAMP BY ts;
-CREATE STREAM b (id BIGINT, y BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
-SELECT DATE_TRUNC('HOUR', a.ts) AS hour, COUNT(y) AS n FROM a LEFT JOIN b ON a.id = b.id GROUP BY DATE_TRUNC('HOUR', a.ts) EMIT ON CLOSE;
