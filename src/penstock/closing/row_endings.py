@@ -16,12 +16,16 @@ from penstock.algebra.expressions import Column
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import (
     Aggregate,
+    AntiJoin,
     Distinct,
+    Join,
     Range,
     Relation,
     Rows,
+    SemiJoin,
     SetOp,
     Unbounded,
+    Window,
     rewrite_relation,
     walk_relations,
 )
@@ -115,13 +119,13 @@ def _only_grows(relation: Relation) -> bool:
 
 
 def leaves(relation: Relation) -> bool:
-    """Whether all rows of a physical relation leave it some time after they came, by windows alone."""
+    """Whether all rows of a relation, be it physical or not, leave it some time after they came, by windows alone."""
     match relation:
-        case Scan(spec=spec):
+        case Scan(spec=spec) | Window(spec=spec):
             return isinstance(spec, Range | Rows)
-        case PhysicalJoin(JoinKind.JOIN, operands):
+        case Join(operands) | PhysicalJoin(JoinKind.JOIN, operands):
             return any(map(leaves, operands))
-        case PhysicalJoin(operands=(left, _)):
+        case SemiJoin(left) | AntiJoin(left) | PhysicalJoin(operands=(left, _)):
             return leaves(left)
         case GroupEnding(below):
             return leaves(below)
