@@ -33,7 +33,7 @@ from penstock.closing.narrowing import is_narrow, narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import join_retention, with_purging
 from penstock.closing.retention import Retention, RetentionStep
-from penstock.closing.row_endings import ending_steps, leaves, row_endings
+from penstock.closing.row_endings import ending_steps, leaves, row_endings, with_row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
@@ -147,6 +147,9 @@ class PhysicalForm:
         With `by_declaration`, if it saw the punctuations of all schemes.
         """
         nodes = self._run_that_sees if by_declaration else self._run
+        if holder is StatefulOperator.WINDOW:
+            declared = Declared(self._seeing if by_declaration else self._catalog)
+            nodes = list(walk_relations(with_row_endings(nodes[0], declared)))
         return _is_ended(nodes, holder, scope) or self._goes_with_its_rows(holder, scope)
 
     def on_close(self, scope: str) -> GroupRetention:
