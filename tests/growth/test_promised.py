@@ -226,6 +226,10 @@ JOINED = "p [RANGE 2000 MICROSECONDS], b [RANGE 2000 MICROSECONDS]"
         (ENDING, "SELECT k, x FROM a [PARTITION BY k ROWS 2]"),
         (ENDING, "SELECT k, COUNT(*) AS n FROM a [PARTITION BY k, x ROWS 1] GROUP BY k"),
         (
+            declared("a: PUNCTUATED BY (k) WHEN ends = 1", "b: PUNCTUATED BY (k) WHEN ends = 1"),
+            "SELECT a.x FROM a [PARTITION BY k ROWS 2], b [PARTITION BY k, y ROWS 1] WHERE a.k = b.k AND a.y > 2",
+        ),
+        (
             declared(REFERS, "a: PUNCTUATED BY (k) WHEN ends = 1"),
             f"SELECT p.x, b.y FROM {JOINED} WHERE p.k = b.k AND NOT EXISTS (SELECT * FROM a WHERE a.k = p.k)",
         ),
@@ -238,7 +242,14 @@ JOINED = "p [RANGE 2000 MICROSECONDS], b [RANGE 2000 MICROSECONDS]"
             f"SELECT a.x FROM a WHERE NOT EXISTS (SELECT * FROM {JOINED} WHERE p.k = a.k AND b.k = p.k)",
         ),
     ],
-    ids=["partitions", "groups of partitions", "closed values", "right rows that refer", "left rows that refer"],
+    ids=[
+        "partitions",
+        "groups of partitions",
+        "joined partitions",
+        "closed values",
+        "right rows that refer",
+        "left rows that refer",
+    ],
 )
 @each_number_of_cells
 def test_partitions_and_rows_that_refer_to_computed_sides_go(said: list[Declaration], select: str, cells: int) -> None:

@@ -28,6 +28,13 @@ SELECTS = (
     "SELECT a FROM s0 [{}] EXCEPT SELECT a FROM s1",
     "SELECT s0.a, s1.b FROM s0 [{0}], (SELECT a, COUNT(*) AS b FROM s1 [{0}] GROUP BY a) s1 WHERE s0.a = s1.a",
 )
+JOINS = (
+    "SELECT s0.a, s1.b FROM s0 [{}], s1 WHERE s0.a = s1.a",
+    "SELECT s0.a, s1.b FROM s0 [{0}], s1 [{0}] WHERE s0.a = s1.a AND s0.b > 1",
+    "SELECT s0.a, s0.b FROM s0 [{}] WHERE NOT EXISTS (SELECT * FROM s1 WHERE s1.a = s0.a)",
+    "SELECT s0.a, s0.b FROM s0 [{}] WHERE EXISTS (SELECT * FROM s1 [{}] WHERE s1.a = s0.a AND s1.b > s0.b)",
+    "SELECT s0.a, SUM(s1.b) AS b FROM s0 [{}], s1 [RANGE 4 SECONDS] WHERE s0.a = s1.a GROUP BY s0.a",
+)
 
 
 def _declared(random: Random) -> Iterator[Declared]:
@@ -37,11 +44,12 @@ def _declared(random: Random) -> Iterator[Declared]:
             yield punctuated_from(name, ("a",), "closed")
 
 
-def partition_case(seed: int) -> Purging:
+def partition_case(seed: int, selects: tuple[str, ...] = SELECTS) -> Purging:
     """A case in which partitions end."""
     random = Random(seed)
     while True:
-        select = f"{random.choice(SELECTS).format(random.choice(WINDOWS))} ALLOW UNBOUNDED"
+        window = random.choice(WINDOWS)
+        select = f"{random.choice(selects).format(window, window)} ALLOW UNBOUNDED"
         found = data_case(random, ["s0", "s1"], list(_declared(random)), select, 60)
         nodes = walk_relations(plan(normalise(found.query), 1, found.catalog).last.root)
         if any(isinstance(node, GroupEnding) and node.keys != node.schema for node in nodes):
@@ -49,8 +57,9 @@ def partition_case(seed: int) -> Purging:
 
 
 @pytest.mark.parametrize("seed", seeds(24))
-def test_the_answer_is_the_reference_s(seed: int) -> None:
-    found = partition_case(seed)
+@pytest.mark.parametrize("selects", [SELECTS, JOINS], ids=["other operators", "joins"])
+def test_the_answer_is_the_reference_s(seed: int, selects: tuple[str, ...]) -> None:
+    found = partition_case(seed, selects)
     want = expected(found.case, found.query, found.catalog)
     for cells, cuts in ((1, 0), (1, Random(seed)), (3, Random(seed + 1))):
         got = embedded(found.case, found.query, found.catalog, cells, cuts)
@@ -68,7 +77,12 @@ DDL = "CREATE STREAM s (k BIGINT, x BIGINT, ends BIGINT, ts BIGINT, {}) TIMESTAM
         ("PUNCTUATED BY (k) WHEN ends = 1", "SELECT x FROM s [PARTITION BY k, x ROWS 3]", True),
         ("PUNCTUATED BY (k, x) WHEN ends = 1", "SELECT x FROM s [PARTITION BY k ROWS 3]", False),
         ("PUNCTUATED BY (x) WHEN ends = 1", "SELECT x FROM s [PARTITION BY k ROWS 3]", False),
-        # A join keeps the rows of the window.
+        (
+            "PUNCTUATED BY (k) WHEN ends = 1",
+            "SELECT s.x FROM s [PARTITION BY k ROWS 3], s [RANGE 2 SECONDS] o WHERE s.k = o.k",
+            True,
+        ),
+        # Rows leave a window of rows whenever others come.
         (
             "PUNCTUATED BY (k) WHEN ends = 1",
             "SELECT s.x FROM s [PARTITION BY k ROWS 3], s [ROWS 2] o WHERE s.k = o.k",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import penstock
 from penstock.register import State, Theory, Verdict, check_query
 from penstock.register.states import StatefulOperator
 from penstock.sql import bind_text
@@ -99,3 +100,13 @@ def test_a_punctuation_closes_a_partitioned_window_only_on_its_own_columns(by: s
     """A row leaves its partition when another comes, whatever is punctuated of other columns."""
     sql = f"SELECT k.a FROM r [PARTITION BY {by} ROWS 2], k WHERE r.a = k.a"
     assert state(sql, StatefulOperator.JOIN, "k").is_safe is closed
+
+
+def test_the_columns_of_a_scheme_that_refers_to_another_side_may_be_in_any_order() -> None:
+    parent = "CREATE STREAM p (k BIGINT, g BIGINT, ts BIGINT) TIMESTAMP BY ts;"
+    said = set()
+    for scheme in ("k, g", "g, k"):
+        declared = f"FOREIGN KEY (k) REFERENCES p (k) WITHIN 9 SECONDS, PUNCTUATED BY ({scheme}) WHEN ends = 1"
+        ddl = f"CREATE STREAM a (k BIGINT, g BIGINT, ends INT, ts BIGINT, {declared}) TIMESTAMP BY ts;"
+        said.add(penstock.check(f"{parent} {ddl} SELECT k, g FROM a EXCEPT SELECT k, g FROM p")[0].message)
+    assert len(said) == 1

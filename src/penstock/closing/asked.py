@@ -1,7 +1,7 @@
 """The question: which values are asked about, and a block with them as a query of the theory.
 
 An operand of the block is a stream of the theory, and so are the values that are asked about, if there are any: it is
-equal to the operands on some columns, and ahead of others by at most a stretch.
+equal to the operands on some columns, and ahead of others by at most the width of a bucket.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ASKED = "asked"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The values that are asked about: of columns, and the ends of stretches of columns' values, with their lengths."""
+    """The values that are asked about: of columns, and the upper ends of buckets of columns, with their widths."""
 
     equal: frozenset[Column]
     upto: Mapping[Column, int]
@@ -44,11 +44,11 @@ class Asked:
 
     def through(self, values: Mapping[Column, Expr]) -> Asked:
         """The same question of a relation below, in its own columns."""
-        plain, stretches = closable(values[column] for column in self.equal if column in values)
+        plain, buckets = closable(values[column] for column in self.equal if column in values)
         for column, width in self.upto.items():
             _, deeper = closable([values[column]] if column in values else [])
-            stretches |= {c: w + width for c, w in deeper.items()}
-        return Asked(plain, stretches, self.seen)
+            buckets |= {c: w + width for c, w in deeper.items()}
+        return Asked(plain, buckets, self.seen)
 
 
 NOTHING = Asked(frozenset(), {}, seen=False)

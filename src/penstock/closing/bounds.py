@@ -75,7 +75,7 @@ def entries(size: int, noun: str) -> Bound:
 
 
 def _readable(size: int | None) -> int | None:
-    """A number, unless it is so large that it tells nobody anything."""
+    """A number, unless it is so large that it says nothing."""
     return None if size is None or size > MOST else size
 
 

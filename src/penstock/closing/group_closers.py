@@ -244,7 +244,7 @@ Ending = Aggregate | Distinct | SetOp | Scan
 class GroupEnding(Relation):
     """GROUP BY, DISTINCT or a set operation, whose groups or rows end, or the values that its aggregates keep.
 
-    So is a partitioned window whose partitions end, unless a join reads it, which keeps its rows.
+    So is a partitioned window whose partitions end.
     """
 
     input: Ending

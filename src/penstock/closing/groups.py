@@ -50,18 +50,18 @@ from penstock.errors import PenstockError
 def with_endings(relation: Relation, declared: Declared) -> Relation:
     """The physical relation with groups that end, where something says so."""
     found = rewrite_relation(relation, lambda node: _ending(_over_partitions(node, declared), declared))
-    return _ending_partitions(found, declared)
+    return ending_partitions(found, declared)
 
 
 def _over_partitions(node: Relation, declared: Declared) -> Relation:
-    """An operator over partitioned windows, whose partitions end; joins keep what they hold."""
+    """An operator over partitioned windows, whose partitions end; of joins `row_endings.py` asks more."""
     if isinstance(node, PhysicalJoin | GroupEnding | Scan) or not node.inputs:
         return node
-    inputs = tuple(_ending_partitions(below, declared) for below in node.inputs)
+    inputs = tuple(ending_partitions(below, declared) for below in node.inputs)
     return node if inputs == node.inputs else node.with_inputs(inputs)
 
 
-def _ending_partitions(relation: Relation, declared: Declared) -> Relation:
+def ending_partitions(relation: Relation, declared: Declared) -> Relation:
     """A partitioned window whose partitions end by punctuations; any other relation as it is."""
     if not isinstance(relation, Scan) or not isinstance(relation.spec, PartitionRows):
         return relation

@@ -21,7 +21,7 @@ from penstock.types import BIGINT_RANGE, INT_RANGE, Kind, Type
 
 
 def closable(exprs: Iterable[Expr]) -> tuple[frozenset[Column], dict[Column, int]]:
-    """The columns among expressions, and the columns of which they tell a stretch of values, with its length."""
+    """The columns among expressions, and the columns of whose values they are buckets, with their widths."""
     plain: set[Column] = set()
     buckets: dict[Column, int] = {}
     for expr in exprs:

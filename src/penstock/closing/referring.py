@@ -67,11 +67,11 @@ def _ending(
 ) -> Ending:
     name = child.stream.occurrence
     named = {column.name.lower(): str(column) for column in child.stream.schema}
-    columns = tuple(named[column.lower()] for column in scheme.columns)
+    columns = {named[column.lower()] for column in scheme.columns}
     closed = next(
         closer
         for closer in window_closers(child, name, catalog)
-        if closer.scheme.attributes == columns and closer.open.kind is BoundKind.OPEN
+        if set(closer.scheme.attributes) == columns and closer.open.kind is BoundKind.OPEN
     )
     then = guard(name, parent, reference, definition)
     text = f"{parent.stream.occurrence} is closed after a row that refers to it, by {', '.join(then.leans_on)}"

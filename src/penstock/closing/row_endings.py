@@ -16,12 +16,16 @@ from penstock.algebra.expressions import Column
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import (
     Aggregate,
+    AntiJoin,
     Distinct,
+    Join,
     Range,
     Relation,
     Rows,
+    SemiJoin,
     SetOp,
     Unbounded,
+    Window,
     rewrite_relation,
     walk_relations,
 )
@@ -39,6 +43,7 @@ from penstock.closing.group_closers import (
     NeverNull,
 )
 from penstock.closing.group_retention import lasting_nulls
+from penstock.closing.groups import ending_partitions
 from penstock.closing.join_variables import is_monotone, is_table
 from penstock.closing.joint_keys import Declared, until_they_entered, until_they_left
 from penstock.closing.joint_rows import JointRows
@@ -52,15 +57,36 @@ def with_row_endings(relation: Relation, declared: Declared) -> Relation:
     """The physical relation, whose joins with computed inputs drop rows that have ended."""
 
     def rule(node: Relation) -> Relation:
-        if not isinstance(node, PhysicalJoin) or not (endings := row_endings(node, declared)):
+        if not isinstance(node, PhysicalJoin):
             return node
-        operands = tuple(
-            operand if closers is None else _kept(node, number)
-            for number, (operand, closers) in enumerate(zip(node.operands, endings, strict=True))
-        )
-        return replace(node, operands=operands, retention=None, endings=endings)
+        return _over_partitions(node, declared) or _ending(node, declared)
 
     return rewrite_relation(relation, rule)
+
+
+def _ending(join: PhysicalJoin, declared: Declared) -> PhysicalJoin:
+    """The join that drops rows that have ended, where some do."""
+    if not (endings := _row_endings(join, declared)):
+        return join
+    operands = tuple(
+        operand if closers is None else _kept(join, number)
+        for number, (operand, closers) in enumerate(zip(join.operands, endings, strict=True))
+    )
+    return replace(join, operands=operands, retention=None, endings=endings)
+
+
+def _over_partitions(join: PhysicalJoin, declared: Declared) -> PhysicalJoin | None:
+    """The join of partitioned windows whose partitions end; None if it has none, or would keep rows of some input.
+
+    The window forgets a partition when its own stream is closed for it. The join has the rows by itself, and drops
+    them when the others are closed as well.
+    """
+    operands = tuple(ending_partitions(operand, declared) for operand in join.operands)
+    if operands == join.operands:
+        return None
+    found = _ending(replace(join, operands=operands, retention=None), declared)
+    stays = (closers is None and not _goes(each) for each, closers in zip(operands, found.endings, strict=False))
+    return None if not found.endings or any(stays) else found
 
 
 def _kept(join: PhysicalJoin, number: int) -> Relation:
@@ -78,6 +104,11 @@ def _kept(join: PhysicalJoin, number: int) -> Relation:
 
 def row_endings(join: PhysicalJoin, declared: Declared) -> tuple[Closers | None, ...]:
     """Of each input what closes its rows, if anything closes all; nothing, if nothing closes those of any input."""
+    over = _over_partitions(join, declared)
+    return _row_endings(join, declared) if over is None else over.endings
+
+
+def _row_endings(join: PhysicalJoin, declared: Declared) -> tuple[Closers | None, ...]:
     if join.buckets or join.stateless is not None or not _is_asked(join):
         return ()
     found = tuple(_closers(join, number, declared) for number in range(len(join.operands)))
@@ -93,7 +124,7 @@ def _is_asked(join: PhysicalJoin) -> bool:
 def _closers(join: PhysicalJoin, number: int, declared: Declared) -> Closers | None:
     """What closes rows of an input, unless they leave by themselves. Rows with NULL have to end as well."""
     operand = join.operands[number]
-    if is_table(operand) or (isinstance(operand, Scan) and not isinstance(operand.spec, Unbounded)) or leaves(operand):
+    if _goes(operand) or (isinstance(operand, Scan) and not isinstance(operand.spec, Unbounded)):
         return None
     rows = JointRows()
     inside = rows.add_inputs(join, number)
@@ -106,6 +137,11 @@ def _closers(join: PhysicalJoin, number: int, declared: Declared) -> Closers | N
     return None if closers is None or not closers.streams or lasting_nulls(closers) else closers
 
 
+def _goes(operand: Relation) -> bool:
+    """Whether rows of an input are few, or leave it by themselves."""
+    return is_table(operand) or leaves(operand)
+
+
 def _only_grows(relation: Relation) -> bool:
     """Whether rows are inserted only when rows of streams are, and not because some left."""
     match relation:
@@ -115,13 +151,13 @@ def _only_grows(relation: Relation) -> bool:
 
 
 def leaves(relation: Relation) -> bool:
-    """Whether all rows of a physical relation leave it some time after they came, by windows alone."""
+    """Whether all rows of a relation, be it physical or not, leave it some time after they came, by windows alone."""
     match relation:
-        case Scan(spec=spec):
+        case Scan(spec=spec) | Window(spec=spec):
             return isinstance(spec, Range | Rows)
-        case PhysicalJoin(JoinKind.JOIN, operands):
+        case Join(operands) | PhysicalJoin(JoinKind.JOIN, operands):
             return any(map(leaves, operands))
-        case PhysicalJoin(operands=(left, _)):
+        case SemiJoin(left) | AntiJoin(left) | PhysicalJoin(operands=(left, _)):
             return leaves(left)
         case GroupEnding(below):
             return leaves(below)

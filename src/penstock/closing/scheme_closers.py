@@ -57,7 +57,7 @@ def window_closers(window: Window, name: str, catalog: Catalog) -> Iterator[Sche
         width = window.spec.width + (window.spec.slide or 0) if isinstance(window.spec, Range) else 0
         late = width + definition.delay
         scheme = Scheme(name, (), order=str(stream.timestamp))
-        yield SchemeCloser(scheme, stretch(late, name), (watermark_text(definition),), late=late)
+        yield SchemeCloser(scheme, arrivals_in(late, name), (watermark_text(definition),), late=late)
     named = {column.name.lower(): column for column in stream.schema}
     spend(1 + len(definition.constraints))
     for constraint in definition.constraints:
@@ -113,8 +113,8 @@ def watermark_text(definition: StreamDef) -> str:
     return f"{definition.name}: TIMESTAMP BY {definition.timestamp}{unit}{late}"
 
 
-def stretch(time: int, occurrence: str) -> Bound:
-    """What comes in a time."""
+def arrivals_in(time: int, occurrence: str) -> Bound:
+    """The rows of an occurrence that arrive in a time."""
     return Bound(BoundKind.WINDOW, f"{duration_text(time)} of {occurrence}" if time else f"one instant of {occurrence}")
 
 

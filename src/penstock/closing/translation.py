@@ -33,7 +33,7 @@ from penstock.closing.punctuation.forward_chaining import Reach, SchemeRule, Sch
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
 from penstock.closing.punctuation.purgeability import purgeability_by
 from penstock.closing.referring import ending_by_reference, side_of
-from penstock.closing.scheme_closers import SchemeCloser, guard, refers, stretch, window_closers
+from penstock.closing.scheme_closers import SchemeCloser, arrivals_in, guard, refers, window_closers
 from penstock.effort import kept, spend
 
 
@@ -299,8 +299,8 @@ class Translation:
             if found is not None and found.by_time:
                 yield SchemeCloser(Scheme(operand.name, (), order=str(column)), found.open, found.leans_on)
         for columns in [[column] for column in joined] + [joined] * (len(joined) > 1):
-            plain, stretches = closable(columns)
-            found = ending_of(operand.relation, Asked(plain, stretches, seen=False), self.catalog)
+            plain, buckets = closable(columns)
+            found = ending_of(operand.relation, Asked(plain, buckets, seen=False), self.catalog)
             if found is not None:
                 yield SchemeCloser(Scheme(operand.name, tuple(map(str, columns))), found.open, found.leans_on)
 
@@ -315,7 +315,7 @@ class Translation:
         closed = next(o.window for o in self.question.block.operands if o.name == closer.scheme.stream)
         if closed is not None:
             ahead = [closed.stream.unit.in_instants(offset) for offset in ahead]
-        return stretch(
+        return arrivals_in(
             max(0, min(ahead)) + closer.late, self._label(closer.scheme.stream if stream == ASKED else stream)
         )
 

@@ -70,7 +70,7 @@ EFFORT, CHANGED = 320, 4
 #: Over more streams than these, changes of the query are tried only if no declarations will do; and references are
 #: proposed only where a predicate of the query joins.
 FEW_STREAMS = 4
-#: Where the cheapest cannot be told, another set is looked for if the first has no more steps than these.
+#: Where the cheapest is not known, another set is sought if the first has no more steps than these.
 _SMALL = 12
 
 

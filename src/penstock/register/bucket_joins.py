@@ -137,7 +137,7 @@ def _with_buckets(join: PhysicalJoin, synopses: Synopses, above: Aggregate | Non
 def _kept(
     operands: Sequence[Relation], synopses: Synopses, above: Aggregate | None
 ) -> tuple[list[Relation], list[Buckets | None]] | None:
-    """Inputs with the columns that their buckets look at, and the buckets."""
+    """Inputs with the columns that their buckets read, and the buckets."""
     found: list[Relation] = []
     buckets: list[Buckets | None] = []
     for operand, known, where in zip(operands, synopses.buckets, synopses.where, strict=True):
@@ -174,7 +174,7 @@ def _totals(above: Aggregate | None, operand: Relation, values: tuple[Column, ..
 
 
 def _with_columns(operand: Relation, kept: Buckets, where: tuple[Expr, ...]) -> Relation | None:
-    """An input that has the columns that buckets look at, and satisfies these predicates, if it can be had."""
+    """An input that has the columns that buckets read, and satisfies these predicates, if it can be had."""
     if isinstance(operand, Keep):
         return _with_columns(operand.input, kept, where)
     if isinstance(operand, Scan):

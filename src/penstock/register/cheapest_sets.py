@@ -15,12 +15,12 @@ from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
-#: How many partial sets are looked at for each item: where conflicts overlap, as in a ring, there may be too many.
+#: How many partial sets are examined for each item: where conflicts overlap, as in a ring, there may be too many.
 _PATIENCE = 8
 
 Suffices: TypeAlias = Callable[[frozenset[T]], bool]
-#: Conflicts that a set misses, found by somebody who knows where to look; none where that is not known.
-Look: TypeAlias = Callable[[frozenset[T]], Iterable[frozenset[T]]]
+#: Finds conflicts that a set misses; none, where that is not known.
+Missed: TypeAlias = Callable[[frozenset[T]], Iterable[frozenset[T]]]
 
 
 class Exhausted(Exception):
@@ -35,7 +35,9 @@ class Sets(Generic[T]):
     complete: bool
 
 
-def cheapest_sets(costs: Mapping[T, int], suffices: Suffices[T], most: int, look: Look[T] = lambda _: ()) -> Sets[T]:
+def cheapest_sets(
+    costs: Mapping[T, int], suffices: Suffices[T], most: int, missed_by: Missed[T] = lambda _: ()
+) -> Sets[T]:
     """Up to `most` minimal sufficient sets.
 
     >>> needed = [{"a", "b"}, {"b", "c"}]
@@ -58,7 +60,7 @@ def cheapest_sets(costs: Mapping[T, int], suffices: Suffices[T], most: int, look
                 found.append(chosen)
                 hitting.drop()
             else:
-                missed = list(look(chosen))
+                missed = list(missed_by(chosen))
                 if not missed:
                     grown: frozenset[T] = _grown(chosen, list(costs), suffices)
                     missed = [pool - grown]

@@ -187,7 +187,7 @@ class _Translation:
         """What predicates say; a filter that says nothing here has done its work when a row comes in."""
         for predicate in predicates:
             view = classify(predicate)
-            # A comparison with finitely many values splits the others into finitely many stretches.
+            # A comparison with finitely many values splits the others into finitely many intervals.
             plain = columns(predicate) <= self._operands.keys() - self._fixed
             comparison = (self._comparison(view) or self._plain_comparison(predicate)) if plain else None
             if comparison is not None:

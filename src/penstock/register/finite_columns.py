@@ -13,7 +13,7 @@ from penstock.algebra.expressions import Column, Comparator, Compare, Expr, In, 
 from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.types import BOOLEAN, INT, INT_RANGE, Kind, Type
 
-#: With more cases than these a predicate is not looked at case by case.
+#: With more cases than these a predicate is not examined case by case.
 MOST_CASES = 64
 
 #: The values of columns.

@@ -1,7 +1,7 @@
 """Sums that never overflow, by what is known of their columns: then a comparison is just what the theories take it for.
 
 A sum of whole numbers that does not fit its type is NULL in SQL, and a comparison with it is not true. A sum over one
-input can be looked at when a row comes; one over several has to be known to fit.
+input can be examined when a row arrives; one over several has to be known to fit.
 """
 
 from __future__ import annotations

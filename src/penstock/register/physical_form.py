@@ -16,17 +16,11 @@ from penstock.algebra.expressions import FALSE
 from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.relations import (
     Aggregate,
-    AntiJoin,
     Distinct,
-    Join,
     Project,
-    Range,
     Relation,
-    Rows,
     Select,
-    SemiJoin,
     SetOp,
-    Window,
     walk_relations,
 )
 from penstock.catalog import Catalog, Constraint, Punctuated
@@ -39,7 +33,7 @@ from penstock.closing.narrowing import is_narrow, narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import join_retention, with_purging
 from penstock.closing.retention import Retention, RetentionStep
-from penstock.closing.row_endings import ending_steps, row_endings
+from penstock.closing.row_endings import ending_steps, leaves, row_endings, with_row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
@@ -153,6 +147,9 @@ class PhysicalForm:
         With `by_declaration`, if it saw the punctuations of all schemes.
         """
         nodes = self._run_that_sees if by_declaration else self._run
+        if holder is StatefulOperator.WINDOW:
+            declared = Declared(self._seeing if by_declaration else self._catalog)
+            nodes = list(walk_relations(with_row_endings(nodes[0], declared)))
         return _is_ended(nodes, holder, scope) or self._goes_with_its_rows(holder, scope)
 
     def on_close(self, scope: str) -> GroupRetention:
@@ -173,7 +170,7 @@ class PhysicalForm:
     def _goes_with_its_rows(self, holder: StatefulOperator, scope: str) -> bool:
         """Whether a group, or an entry of a set operation, is made of rows that all leave their windows."""
         holders = [node for node in walk_relations(self._normal) if _holds(node, holder, scope)]
-        return bool(holders) and all(_is_left(below) for node in holders for below in node.inputs)
+        return bool(holders) and all(leaves(below) for node in holders for below in node.inputs)
 
     def is_narrow(self, scope: str) -> bool:
         """Whether a set operation sees finitely many values on both sides."""
@@ -235,18 +232,6 @@ def _scope(operand: Relation) -> str | None:
 def _all_values_end(ending: GroupEnding) -> bool:
     assert isinstance(ending.input, Aggregate)
     return len(ending.values) == sum(map(keeps_values, ending.input.aggregations))
-
-
-def _is_left(relation: Relation) -> bool:
-    """Whether all of its rows leave it some time after they came, by windows alone."""
-    match relation:
-        case Window(spec=spec):
-            return isinstance(spec, Range | Rows)
-        case Join(operands):
-            return any(map(_is_left, operands))
-        case SemiJoin(left) | AntiJoin(left):
-            return _is_left(left)
-    return bool(relation.inputs) and all(map(_is_left, relation.inputs))
 
 
 def _holds(node: Relation, holder: StatefulOperator, scope: str) -> bool:

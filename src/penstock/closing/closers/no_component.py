@@ -34,19 +34,19 @@ def no_components(inputs: JoinInputs, found: Found) -> Closers:
 
 
 def _awaited(inputs: JoinInputs, key: ByKey, rules: tuple[Closer, ...]) -> tuple[int, ...]:
-    """The inputs that may ask for a key, where nothing else tells them.
+    """The inputs whose rows may wait for a key, where no other rule ends their wait.
 
     Each has to stop asking in the end, or keys would grow where rows do not. A window of rows that is not spilled says
     when the row of a key has left it, and none need ask for it any more.
     """
     held = {n for n in range(len(inputs)) if inputs.holds(n, key.variables)} - {key.target}
     spend(len(held) * len(rules))
-    untold = tuple(n for n in sorted(held) if not any(_tells(inputs, rule, key.target, n) for rule in rules))
+    waiting = tuple(n for n in sorted(held) if not any(_ends_wait(inputs, rule, key.target, n) for rule in rules))
     stays = chain(inputs.variables, rules, key.target, len(inputs), Granted.PARTNERS) is None
     grows = _is_endless(inputs, key) and stays
     leaves = isinstance(inputs.scans[key.target].spec, Rows) and not inputs.spill
-    stops = leaves or all(any(_stops(rule, n, key) for rule in rules) for n in untold)
-    return untold if grows or stops else ()
+    stops = leaves or all(any(_stops(rule, n, key) for rule in rules) for n in waiting)
+    return waiting if grows or stops else ()
 
 
 def _is_endless(inputs: JoinInputs, key: ByKey) -> bool:
@@ -66,7 +66,7 @@ def _late(inputs: JoinInputs, key: ByKey, rules: tuple[Closer, ...]) -> tuple[Af
     return tuple(references[n] for n in sorted(held)) if held and held <= references.keys() & stop else ()
 
 
-def _tells(inputs: JoinInputs, rule: Closer, target: int, asking: int) -> bool:
+def _ends_wait(inputs: JoinInputs, rule: Closer, target: int, asking: int) -> bool:
     """Whether a rule ends the wait of an input's rows for those of a target before they leave their window."""
     match rule:
         case InTime(other, source, reach):

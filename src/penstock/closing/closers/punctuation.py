@@ -21,7 +21,7 @@ def punctuations(inputs: JoinInputs, _: Found) -> Closers:
             variables, evidence = read
             stops = inputs.text(number, scheme) if scheme.on_violation is OnViolation.ERROR else None
             if (number, frozenset(variables)) in seen and stops is None:
-                continue  # one scheme tells it; a second one's punctuations would find those they go with gone
+                continue  # one scheme is enough; punctuations of a second one would find those gone that they go with
             seen.add((number, frozenset(variables)))
             # With spill nothing that a k says is taken for certain.
             referred = () if inputs.spill else tuple(_referred(inputs, number, scheme, variables))

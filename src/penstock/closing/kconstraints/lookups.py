@@ -1,6 +1,6 @@
 """How a row finds its rows of G_S(Q): one lookup by key for each stream, and checks that what is found fits together.
 
-A row joins with at most one row of each stream of G_S(Q) (lemma 6.3.1), so its component can be told by following any
+A row joins with at most one row of each stream of G_S(Q) (lemma 6.3.1), so its component is found by following any
 tree of edges from S and comparing the remaining join columns. This takes the place of the procedures of figures 19 and
 20 in 000, which compare the ends of pairs of vertex-disjoint paths: figure 19 leaves out paths that are a single edge,
 so that a row with S → X and S → A → X is called Yes although the two rows of X differ.

@@ -100,7 +100,7 @@ def family(closure: Closure, first: JoinReference, second: JoinReference) -> int
     Number the family so that a row and the partner of a later row break the first reference, and a row and the
     partner of an earlier row the second: any family that uses just two references can be so numbered. Its members are
     copies of the query's attributes, and what is asked of them are differences again, so it exists unless there is a
-    negative cycle. Each round trip that could be one is looked at here; walking through more members makes it shorter
+    negative cycle. Each round trip that could be one is examined here; walking through more members makes it shorter
     by a step per member.
     """
     spend(2)
