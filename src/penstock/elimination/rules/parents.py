@@ -7,8 +7,6 @@ is read above. With the key there is at most one partner, so each row of x is in
 
 from __future__ import annotations
 
-from itertools import permutations
-
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, columns
 from penstock.algebra.relations import Aggregate, Join, Project, Relation, Select
 from penstock.catalog import Catalog
@@ -49,12 +47,7 @@ def parents(node: Relation, catalog: Catalog) -> tuple[Relation, Elimination] | 
 
 
 def _without_parent(join: Join, read: frozenset[Column], catalog: Catalog) -> tuple[Relation, Elimination] | None:
-    found = [(operand, each) for operand in join.operands if (each := occurrence(operand)) is not None]
-    for (_, child), (parent_operand, parent) in permutations(found, 2):
-        own, theirs = set(parent.leaf.schema), set(child.leaf.schema)
-        on = tuple(predicate for predicate in join.on if columns(predicate) & own)
-        if read & own or not all(columns(predicate) <= own | theirs for predicate in on):
-            continue
+    for child, parent_operand, parent, on in _candidates(join, read):
         equal = _equal_columns(on, parent)
         key = next((text for names, text in parent.keys(catalog) if names <= equal), None)
         leans_on = None if key is None else partner(child, parent, on, catalog)
@@ -66,6 +59,24 @@ def _without_parent(join: Join, read: frozenset[Column], catalog: Catalog) -> tu
             all_ = tuple(dict.fromkeys((*leans_on, key)))
             return _joined(kept, rest), Elimination(parent.name, reason, all_, promised)
     return None
+
+
+def _candidates(join: Join, read: frozenset[Column]) -> list[tuple[Occurrence, Relation, Occurrence, tuple[Expr, ...]]]:
+    """Pairs of a child and a parent of which nothing is read, and which is joined with no other occurrence."""
+    found = [(operand, each) for operand in join.operands if (each := occurrence(operand)) is not None]
+    places = {each.name: place for place, (_, each) in enumerate(found)}
+    by_scope: dict[str, list[Expr]] = {}
+    for predicate in join.on:
+        for scope in {column.scope for column in columns(predicate)}:
+            by_scope.setdefault(scope, []).append(predicate)
+    candidates = []
+    for place, (operand, parent) in enumerate(found):
+        on = tuple(by_scope.get(parent.name, ()))
+        others = {column.scope for predicate in on for column in columns(predicate)} - {parent.name}
+        child = places.get(next(iter(others))) if len(others) == 1 else None
+        if child is not None and not read & set(parent.leaf.schema):
+            candidates.append((child, place, (found[child][1], operand, parent, on)))
+    return [candidate for *_, candidate in sorted(candidates, key=lambda each: each[:2])]
 
 
 def _equal_columns(on: tuple[Expr, ...], parent: Occurrence) -> frozenset[str]:

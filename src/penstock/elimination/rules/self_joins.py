@@ -38,11 +38,13 @@ def self_joins(node: Relation, catalog: Catalog) -> tuple[Relation, Elimination]
     if not isinstance(node, Join):
         return None
     found = [(operand, each) for operand in node.operands if (each := occurrence(operand)) is not None]
+    equalities = _equalities(node.on)
     for (_, kept), (dropped_operand, dropped) in permutations(found, 2):
-        columns = itself(kept, dropped)
-        if columns is None:
+        joined = equalities.get((kept.name, dropped.name))
+        columns = None if joined is None else itself(kept, dropped)
+        if joined is None or columns is None:
             continue
-        equal = _joined_on(node.on, kept, columns)
+        equal = {other.name.lower() for one, other in joined if columns.get(other) == one}
         key = next((text for names, text in dropped.keys(catalog) if names <= equal), None)
         if key is not None:
             reason = Elimination(dropped.name, f"it is the row of {kept.name}", (key,))
@@ -50,17 +52,16 @@ def self_joins(node: Relation, catalog: Catalog) -> tuple[Relation, Elimination]
     return None
 
 
-def _joined_on(on: tuple[Expr, ...], kept: Occurrence, columns: Mapping[Column, Column]) -> frozenset[str]:
-    """The columns on which the two occurrences are equal, in lower case."""
-    own = set(kept.leaf.schema)
-    equal: set[str] = set()
+def _equalities(on: tuple[Expr, ...]) -> dict[tuple[str, str], list[tuple[Column, Column]]]:
+    """The columns that predicates make equal, by the occurrences that they are of, in either order."""
+    found: dict[tuple[str, str], list[tuple[Column, Column]]] = {}
     for predicate in on:
         if isinstance(predicate, Compare) and predicate.op is Comparator.EQ:
-            sides = column_of(predicate.left), column_of(predicate.right)
-            for one, other in (sides, sides[::-1]):
-                if one in own and other is not None and columns.get(other) == one:
-                    equal.add(other.name.lower())
-    return frozenset(equal)
+            left, right = column_of(predicate.left), column_of(predicate.right)
+            if left is not None and right is not None:
+                found.setdefault((left.scope, right.scope), []).append((left, right))
+                found.setdefault((right.scope, left.scope), []).append((right, left))
+    return found
 
 
 def _without(node: Join, operand: Relation, dropped: Occurrence, columns: Mapping[Column, Column]) -> Relation:
