@@ -99,7 +99,7 @@ class FileSource:
         for file in self._new():
             self._read.add(file)
             for batch in self._format.batches(file, self._declared, wanted, self._options, pruning):
-                yield from bounded(batch)
+                yield from bounded(batch, BATCH_ROWS)
 
     def table(self) -> pa.Table:
         names = [attribute.name for attribute in self._declared]
@@ -127,7 +127,7 @@ class FileSource:
         return known
 
 
-def bounded(batch: pa.RecordBatch, most: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+def bounded(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
     """Yields a batch in pieces that are not too large."""
     for start in range(0, batch.num_rows, most):
         yield batch.slice(start, most)
