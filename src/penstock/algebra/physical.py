@@ -194,12 +194,13 @@ def _shared(relation: Shared, needed: Needed) -> Relation:
 def _union_all(relation: SetOp, needed: Needed) -> Relation:
     """Rows are counted, not compared: columns that nobody reads go on both sides."""
     places = [place for place, column in enumerate(relation.columns) if column in needed] or [0]
-    sides: list[Relation] = []
-    for side in relation.inputs:
-        own = tuple(side.schema[place] for place in places)
-        sides.append(_exactly(_prune(side, frozenset(own)), own))
-    left, right = sides
-    return SetOp(relation.op, relation.all, left, right, tuple(relation.columns[place] for place in places))
+
+    def side(below: Relation) -> Relation:
+        own = tuple(below.schema[place] for place in places)
+        return _exactly(_prune(below, frozenset(own)), own)
+
+    schema = tuple(relation.columns[place] for place in places)
+    return SetOp(relation.op, relation.all, side(relation.left), side(relation.right), schema)
 
 
 def _join(operands: tuple[Relation, ...], on: tuple[Expr, ...], needed: Needed) -> Join:

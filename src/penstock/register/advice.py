@@ -415,8 +415,11 @@ def _ranges(relation: Relation, unbounded: tuple[State, ...], windows: dict[str,
                 left, right = one.timestamp, other.timestamp
                 is_range = left.type == right.type and left.type.kind is not Kind.DATE and one.unit is other.unit
                 if is_range and {left, right} <= set(join.schema):
-                    first, second = (replace(each, scope=written(each.scope)) for each in (left, right))
-                    yield AddTimeRange(first, second, one.unit)
+                    yield AddTimeRange(_as_written(left), _as_written(right), one.unit)
+
+
+def _as_written(column: Column) -> Column:
+    return replace(column, scope=written(column.scope))
 
 
 def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[AdviceStep]:
