@@ -151,9 +151,18 @@ class QueuedRun:
         """Returns what waits for each stage: streams are stages by their number, and fragments come after them."""
         found = [Waiting(waits[0][0], number) for number, waits in enumerate(self._arrived) if waits]
         for number, fragment in enumerate(self._fragments, len(self._streams)):
-            if self._closes(fragment) > self._until[fragment.number] or fragment.number in self._oldest:
+            is_due = self._closes(fragment) > self._until[fragment.number] or fragment.number in self._oldest
+            if is_due and self._is_ready(fragment):
                 found.append(Waiting(self._oldest.get(fragment.number, self._arrivals), number))
         return found
+
+    def _is_ready(self, fragment: Fragment) -> bool:
+        """Returns whether all fragments that send to one have closed the same instants.
+
+        It takes what it receives as closed, so that it waits for the slowest of them. Each can get as far as the
+        watermark, so that none waits for ever.
+        """
+        return len({self._until[sender] for sender in self._senders[fragment.number]}) <= 1
 
     def _closes(self, fragment: Fragment) -> int:
         """Returns the first instant that a step of a fragment would leave open."""
