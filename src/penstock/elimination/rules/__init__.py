@@ -1,8 +1,8 @@
 """Exact eliminations: joins that cannot change the result are not run.
 
 Each rule is a function of a node in normal form, and keeps what the relation holds at every instant, given the
-declarations that it names. `UNIQUE` and assertions are trusted, and no run checks them; where data breaks them, results
-differ from those of the join.
+declarations that it names. `UNIQUE` and assertions are trusted: where data breaks them, results differ from those of
+the join. Assertions that promise a partner are watched on a sample of keys (`watching.py`); `UNIQUE` is not.
 """
 
 from __future__ import annotations
