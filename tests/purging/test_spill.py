@@ -171,6 +171,25 @@ def test_texts_are_found_when_their_numbers_are_others(monkeypatch: pytest.Monke
         assert on_disk.brought_back
 
 
+@pytest.mark.parametrize("constraint", ["CLUSTERED BY a WITHIN 1 SECOND", "ORDERED BY a WITHIN 0 ROWS"])
+def test_values_end_by_no_k_where_rows_are_spilled(constraint: str) -> None:
+    """Rows that break it would be rejected as those of a value that has ended."""
+    statements = f"""
+    CREATE STREAM s (a BIGINT, b BIGINT, ts TIMESTAMP, {constraint}) TIMESTAMP BY ts;
+    CREATE STREAM t (a BIGINT, closes INT, ts TIMESTAMP, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
+    """
+    seconds = 1_000_000
+    data: dict[str, list[tuple[object, ...]]] = {
+        "s": [(n % 3, n, n * seconds) for n in range(12)],
+        "t": [(n % 3, 0, n * seconds) for n in range(12)],
+    }
+    case = Case(statements, "SELECT DISTINCT s.a, s.b FROM s, t WHERE s.a = t.a", data, None, "")
+    query, catalog = bound(case)
+    found, want = Purging(case, query, catalog), expected(case, query, catalog)
+    for cells in (1, 3):
+        assert log_of(found, SPILL, Random(cells), cells)[0] == want
+
+
 def test_a_checkpoint_knows_whether_rows_were_spilled() -> None:
     found = next(case for case in map(spilling_case, range(10)) if spills(case))
     without, spilt = (make_work(found.query, found.catalog, 1, None, each) for each in (Forgetting(), SPILL))

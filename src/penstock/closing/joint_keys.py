@@ -66,6 +66,17 @@ class Declared:
         assert isinstance(found, StreamDef)
         return found
 
+    def fixed_k(self, constraint: Clustered | Ordered | Reference) -> ByRows | None:
+        """The k of a constraint by which entries may end, unless a run finds it."""
+        if self.certain or constraint.on_violation is OnViolation.WIDEN:
+            return None
+        match constraint.within:
+            case WithinRows(k):
+                return ByRows(k, in_time=False)
+            case WithinTime(microseconds=k):
+                return ByRows(k, in_time=True)
+        return None
+
 
 #: How long after its time a row of a window brings changes, at most; None if that is not known.
 Stays = Callable[[Scan], int | None]
@@ -228,12 +239,12 @@ class JointKeys:
 
     def _references(self, source: Scan, scan: Scan) -> Iterator[tuple[ByReference, tuple[int, ...], tuple[str, ...]]]:
         """How rows of a scan refer to those of another by RIDS(k) in rows, by which keys, and by which columns."""
-        if source is scan or self._declared.certain:
+        if source is scan:
             return
         definition = self._declared.definition(source)
         for reference in (each for each in definition.constraints if isinstance(each, Reference)):
             is_parent = reference.parent.lower() == scan.stream.name.lower()
-            if not is_parent or (by := _fixed_k(reference)) is None or by.in_time:
+            if not is_parent or (by := self._declared.fixed_k(reference)) is None or by.in_time:
                 continue
             named = {column.name.lower(): column for column in scan.stream.schema}
             referred = tuple(named[name.lower()] for name in reference.parent_columns)
@@ -256,7 +267,7 @@ class JointKeys:
         for constraint in constraints:
             if isinstance(constraint, Clustered) and (found := self._cluster(scan, constraint, there)).streams:
                 return found
-            if isinstance(constraint, Ordered) and (by := _fixed_k(constraint)) is not None:
+            if isinstance(constraint, Ordered) and (by := self._declared.fixed_k(constraint)) is not None:
                 key, evidence = self.place(scan, constraint.column), rows_of(definition, (constraint.column,))
                 if key is not None and _is_whole(evidence.schema[0]):
                     text = f"{definition.name}: {constraint_text(constraint)}"
@@ -274,7 +285,7 @@ class JointKeys:
 
         What shows on close may be of one stream only.
         """
-        definition, by = self._declared.definition(scan), _fixed_k(clustered)
+        definition, by = self._declared.definition(scan), self._declared.fixed_k(clustered)
         keys = tuple(place for name in clustered.columns if (place := self.place(scan, name)) is not None)
         is_shown = not self._declared.emits or self._joint.scans == (scan,)
         if (
@@ -348,16 +359,6 @@ def until_they_entered(scan: Scan) -> int | None:
 def _moves_only(scan: Scan, by: set[Column]) -> bool:
     """Whether rows come and go only with rows that agree with them on these columns: others of their partition do."""
     return not isinstance(scan.spec, PartitionRows) or by <= set(scan.spec.by)
-
-
-def _fixed_k(constraint: Clustered | Ordered | Reference) -> ByRows | None:
-    """The k of a constraint, unless a run finds it."""
-    match constraint.within:
-        case WithinRows(k) if constraint.on_violation is not OnViolation.WIDEN:
-            return ByRows(k, in_time=False)
-        case WithinTime(microseconds=k) if constraint.on_violation is not OnViolation.WIDEN:
-            return ByRows(k, in_time=True)
-    return None
 
 
 def _is_whole(column: Column) -> bool:
