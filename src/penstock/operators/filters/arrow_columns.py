@@ -79,6 +79,9 @@ class ArrowColumns:
             return self._arrays[position].to_numpy(zero_copy_only=False), nulls
         return self._texts(position, some), nulls if nulls is None else nulls[some]
 
+    def array(self, position: int, some: Ints | None = None) -> pa.Array:
+        return _taken(self._arrays[position], some)
+
     def sampled(self, positions: Sequence[int], one_in: int) -> Bools:
         """Which rows have one of the keys in a sample; no code is made of a value."""
         states = np.zeros(len(self), np.int64)

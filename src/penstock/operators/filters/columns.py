@@ -48,6 +48,9 @@ class Columns(Protocol):
     def arguments(self, position: int, some: Ints | None = None) -> tuple[NDArray[Any], Nulls]:
         """Returns a column of strings for who only reads its values: codes, or strings as objects if they differ."""
 
+    def array(self, position: int, some: Ints | None = None) -> Any:
+        """Returns the Arrow array of a column, if that is how it is held; else None."""
+
     def strings(self, dictionary: Dictionary) -> TransientCodes:
         """Returns the codes of the columns' strings, which also take those that expressions compute."""
 
@@ -78,6 +81,9 @@ class RowColumns:
 
     def arguments(self, position: int, some: Ints | None = None) -> tuple[NDArray[Any], Nulls]:
         return self.column(position, some)
+
+    def array(self, position: int, some: Ints | None = None) -> Any:
+        return None
 
     def strings(self, dictionary: Dictionary) -> TransientCodes:
         return TransientCodes(dictionary)

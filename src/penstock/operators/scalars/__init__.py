@@ -26,7 +26,6 @@ from penstock.algebra.expressions import (
     Expr,
     In,
     IsNull,
-    Like,
     Literal,
     Negate,
     Not,
@@ -38,7 +37,7 @@ from penstock.algebra.user_functions import UserCall, calls_user
 from penstock.operators.filters.columns import Columns, RowColumns
 from penstock.operators.functions import arrays, calls, choices, outcomes
 from penstock.operators.functions.failures import Tally
-from penstock.operators.scalars import casts, composed, logic, numbers, strings, text_patterns, times
+from penstock.operators.scalars import casts, composed, logic, numbers, strings, text_patterns, text_tests, times
 from penstock.operators.scalars.vectors import Batch, Evaluate, VectorRule, constant
 from penstock.synopsis.codes import Nulls
 from penstock.synopsis.dictionary import Dictionary
@@ -121,6 +120,8 @@ def _compile(expr: Expr, schema: Schema) -> Evaluate:
         return constant(expr.value, expr.type)
     compiled = _argument if isinstance(expr, UserCall) else _compile
     parts = tuple(compiled(part, schema) for part in expr.parts)
+    if (test := text_tests.text_test(expr)) is not None:
+        return text_tests.evaluation(test, expr, schema, parts[0])
     rule = _rule(expr)
     match expr:
         case Case() if calls_user(expr):
@@ -152,8 +153,6 @@ def _rule(expr: Expr) -> VectorRule:
             return logic.is_null
         case In():
             return logic.membership(expr.arg.type)
-        case Like():
-            return strings.like(expr.pattern, expr.escape)
         case Arithmetic():
             return numbers.arithmetic(expr.op, expr.left.type, expr.right.type, expr.type)
         case Negate():

@@ -2,33 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from penstock.operators.scalars.vectors import VectorRule, per_distinct
-from penstock.types import BOOLEAN, STRING, Type
-
-
-def like(pattern: str, escape: str) -> VectorRule:
-    matches = re.compile(_regex(pattern, escape), re.DOTALL).fullmatch
-    return per_distinct(lambda text: matches(text) is not None, (STRING,), BOOLEAN)
-
-
-def _regex(pattern: str, escape: str) -> str:
-    """A LIKE pattern as a regular expression. An escape at the end has nothing to escape, and stands for itself."""
-    pieces: list[str] = []
-    characters = iter(pattern)
-    for character in characters:
-        escaped = next(characters, None) if character == escape else None
-        piece = re.escape(escaped) if escaped is not None else _WILDCARDS.get(character, re.escape(character))
-        # Two % in a row say no more than one, but would be tried in every combination.
-        if piece != ".*" or pieces[-1:] != [".*"]:
-            pieces.append(piece)
-    return "".join(pieces)
-
-
-_WILDCARDS = {"%": ".*", "_": "."}
+from penstock.types import Type
 
 
 def _substring(text: str, position: int, length: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""RLIKE and REGEXP_EXTRACT, by RE2, and times by formats."""
+"""REGEXP_EXTRACT, by RE2, and times by formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from penstock.algebra.expressions import Call, Literal
 from penstock.algebra.text_patterns import read_format
 from penstock.operators.scalars.times import read_timestamps, timestamp_texts
 from penstock.operators.scalars.vectors import VectorRule, over_distinct
-from penstock.types import BOOLEAN, STRING, TIMESTAMP
+from penstock.types import STRING, TIMESTAMP
 
 _DIGITS = {
     "yyyy": r"\d{4}",
@@ -32,8 +32,6 @@ def rule_of(call: Call) -> VectorRule:
     if None in given:
         return lambda batch, args: args[1 + given.index(None)]
     match call.function, given:
-        case "RLIKE", [str(pattern)]:
-            rule = over_distinct(lambda texts: _matches(texts, pattern), (STRING,), BOOLEAN)
         case "REGEXP_EXTRACT", [str(pattern), int(group)]:
             rule = over_distinct(lambda texts: _extracted(texts, pattern, group), (STRING,), STRING)
         case "TO_TIMESTAMP", [str(form)]:
@@ -46,10 +44,6 @@ def rule_of(call: Call) -> VectorRule:
 
 
 FUNCTIONS = frozenset({"RLIKE", "REGEXP_EXTRACT", "TO_TIMESTAMP", "DATE_FORMAT"})
-
-
-def _matches(texts: list[str], pattern: str) -> list[bool]:
-    return pc.match_substring_regex(pa.array(texts, pa.string()), pattern=pattern).to_pylist()  # type: ignore[no-any-return]
 
 
 def _extracted(texts: list[str], pattern: str, group: int) -> list[str]:

@@ -81,6 +81,10 @@ class Batch:
             return Vector(*self._columns.arguments(position, self._some))
         return self.column(position, type_)
 
+    def array(self, position: int) -> Any:
+        """The Arrow array of a column, if the rows are still columns of an Arrow batch; else None."""
+        return self._columns.array(position, self._some)
+
     def values(self, data: Data, type_: Type) -> list[Any]:
         """The Python values of data without NULLs; of a DECIMAL the unscaled integer."""
         if type_.kind not in (Kind.STRING, Kind.BINARY) or is_of_objects(data, type_):
