@@ -34,6 +34,7 @@ from penstock.algebra.relations import (
     Select,
     SemiJoin,
     SetOp,
+    Shared,
     Stream,
     ToStream,
     Unbounded,
@@ -139,14 +140,14 @@ def with_relation(query: Query, relation: Relation) -> Query:
 
 
 def faults(relation: Relation) -> Iterator[str]:
-    """What keeps a relation from being in normal form."""
+    """What keeps a relation from being in normal form. No rule moves anything into or out of what is shared."""
     for node in walk_relations(relation):
         for below in node.inputs:
-            if isinstance(below, Project) and not isinstance(node, Distinct | SetOp):
+            if is_plain_projection(below) and not isinstance(node, Distinct | SetOp | Shared):
                 yield f"a projection below a {type(node).__name__}"
         match node:
             case Join(operands, on):
-                yield from (f"a {type(o).__name__} in a join" for o in operands if isinstance(o, Join | Project))
+                yield from (f"a {type(o).__name__} in a join" for o in operands if isinstance(o, Join) or is_plain_projection(o))
                 yield from (f"{expression_text(p)} reads one input" for p in on if len(read_of(p, operands)) == 1)
             case Select(Select() | Join() as below):
                 yield f"a selection over a {type(below).__name__}"
@@ -155,6 +156,10 @@ def faults(relation: Relation) -> Iterator[str]:
                     yield f"a selection over a {type(below).__name__}"
             case SemiJoin(left, right, on):
                 yield from (f"{expression_text(p)} reads one side" for p in on if len(read_of(p, (left, right))) == 1)
+
+
+def is_plain_projection(relation: Relation) -> bool:
+    return isinstance(relation, Project) and not isinstance(relation, Shared)
 
 
 def read_of(predicate: Expr, operands: tuple[Relation, ...]) -> list[Relation]:

@@ -31,7 +31,7 @@ def test_spark_prints_what_the_embedded_engine_prints(penstock: Penstock) -> Non
     penstock.file("item.json", '{"id": 1, "name": "chair"}\n{"id": 2}\n')
     embedded = penstock("run", "q.sql", "--engine", "embedded", "--until-done")
     spark = penstock("run", "q.sql", "--until-done", "--cells", "2", "--master", "local[2,4]", "--metrics", "m.json")
-    assert (spark.code, spark.out) == (0, embedded.out)
+    assert (spark.code, spark.out) == (0, embedded.out), spark.err
     assert spark.err.splitlines()[-1] == embedded.err.splitlines()[-1] == "6 rows in, 4 rows out, 1 late, 1 bad"
 
 

@@ -93,6 +93,15 @@ def test_a_query_of_a_session_is_planned_for_spark_within_its_limit() -> None:
         session.query(query, effort=5)._frames(1, EAGER, FULL)
 
 
+def test_where_there_is_no_answer_the_report_says_so() -> None:
+    """What a step holds is another answer about the same query, which would take as many steps to find as little."""
+    (verdict,) = penstock.check(SHAPES["LEFT JOIN"](60), effort=3000)
+    assert verdict.unanswered is not None
+    with limited(3000):
+        assert verdict_json(verdict)["step"] is None
+        assert "within 3,000 steps of work" in verdict_text(verdict, explain=True)
+
+
 def test_variables_that_the_same_inputs_have_share_their_cells() -> None:
     assert choose_shares([[True] * 1000, [True] * 1000], 4) == (*[1] * 999, 4)
     with limited(1000), answering(), pytest.raises(OutOfEffort):

@@ -8,6 +8,7 @@ has occurrences of its own, as if the user had written it out; the plan finds th
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -143,8 +144,8 @@ def union_all(cases: Sequence[Relation], columns: Schema, names: CopyNames) -> R
 
 def numbered(columns: Schema, label: str) -> Schema:
     """Columns like these in one scope, where their names may repeat."""
-    names = [column.name.lower() for column in columns]
+    uses = Counter(column.name.lower() for column in columns)
     return tuple(
-        Column(label, column.name if names.count(column.name.lower()) == 1 else f"{column.name}_{place}", column.type)
+        Column(label, column.name if uses[column.name.lower()] == 1 else f"{column.name}_{place}", column.type)
         for place, column in enumerate(columns, 1)
     )

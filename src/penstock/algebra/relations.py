@@ -187,7 +187,8 @@ class Output:
     expr: Expr
 
     def __post_init__(self) -> None:
-        require(self.column.type == self.expr.type, f"{self.column} is not {self.expr.type}")
+        if self.column.type != self.expr.type:
+            raise AlgebraError(f"{self.column} is not {self.expr.type}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -570,7 +571,10 @@ def _types(schema: Schema) -> tuple[Type, ...]:
 
 def _require_columns(exprs: Iterable[Expr], schema: Schema) -> None:
     spend(1 + len(schema) // _COLUMNS_IN_A_STEP)
-    missing = {column for expr in exprs for column in columns(expr)} - set(schema)
+    missing: set[Column] = set()
+    for expr in exprs:
+        missing.update((expr,) if isinstance(expr, Column) else columns(expr))
+    missing.difference_update(schema)
     if missing:
         raise AlgebraError(f"no column {', '.join(map(str, missing))} in ({', '.join(map(str, schema))})")
 

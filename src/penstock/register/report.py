@@ -24,7 +24,8 @@ def verdict_text(verdict: Verdict, explain: bool = False) -> str:
         lines += _advice(verdict)
     if explain:
         lines += [f"  {line}" for line in verdict.explanation().splitlines()]
-        lines.append(f"  a step holds {verdict.step.words}")
+        if verdict.step is not None:
+            lines.append(f"  a step holds {verdict.step.words}")
     return "\n".join(lines)
 
 
@@ -38,7 +39,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Json]:
         "message": verdict.message,
         "hint": verdict.hint,
         "guards": [{"declaration": lean, "remembers": REMEMBERED} for lean in verdict.guards],
-        "step": verdict.step.json(),
+        "step": None if verdict.step is None else verdict.step.json(),
         "warnings": list(verdict.warnings),
     }
 

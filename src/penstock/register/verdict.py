@@ -187,9 +187,9 @@ class Verdict:
         return "\n".join((*lines, *guards))
 
     @cached_property
-    def step(self) -> StepBound:
-        """What a step of a run holds beside the state."""
-        return step_bound(normalise(self.query), self.catalog)
+    def step(self) -> StepBound | None:
+        """What a step of a run holds beside the state; None where there is no answer about the query."""
+        return None if self.unanswered is not None else step_bound(normalise(self.query), self.catalog)
 
     @property
     def guards(self) -> tuple[str, ...]:

@@ -10,10 +10,8 @@ double with each of n joins in a row. It is Shared, and n joins have n anti-join
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from penstock.algebra.copies import CopyNames, Renaming, copied, numbered, renamed, union_all
-from penstock.algebra.expressions import Literal
+from penstock.algebra.expressions import Column, Literal
 from penstock.algebra.relations import (
     AntiJoin,
     Join,
@@ -60,7 +58,7 @@ def _read(side: Relation, names: CopyNames) -> tuple[Relation, Renaming]:
     if not any(isinstance(node, SetOp) for node in walk_relations(side)):
         return copied(side, names.fresh)
     scopes = {scope: names.fresh(scope) for scope in dict.fromkeys(column.scope for column in side.schema)}
-    renaming = {column: replace(column, scope=scopes[column.scope]) for column in side.schema}
+    renaming = {column: Column(scopes[column.scope], column.name, column.type) for column in side.schema}
     return Shared(side, tuple(Output(new, old) for old, new in renaming.items())), renaming
 
 
