@@ -147,7 +147,9 @@ def faults(relation: Relation) -> Iterator[str]:
                 yield f"a projection below a {type(node).__name__}"
         match node:
             case Join(operands, on):
-                yield from (f"a {type(o).__name__} in a join" for o in operands if isinstance(o, Join) or is_plain_projection(o))
+                yield from (
+                    f"a {type(o).__name__} in a join" for o in operands if isinstance(o, Join) or is_plain_projection(o)
+                )
                 yield from (f"{expression_text(p)} reads one input" for p in on if len(read_of(p, operands)) == 1)
             case Select(Select() | Join() as below):
                 yield f"a selection over a {type(below).__name__}"
