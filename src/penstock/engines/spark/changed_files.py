@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from penstock.engines.spark.reports import local_path
+from penstock.engines.spark.paths import local_path
 from penstock.errors import PenstockError
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engines.spark.cell import changed_query
 from penstock.engines.spark.lock import Lock
-from penstock.engines.spark.reports import local_path
+from penstock.engines.spark.paths import local_path
 from penstock.engines.spark.work import Work
 from penstock.errors import PenstockError
 

@@ -26,7 +26,8 @@ from penstock.engines.paths import check_not_empty, files_of
 from penstock.engines.planning import read_by
 from penstock.engines.spark.inspection import inspect
 from penstock.engines.spark.listing import ListedFiles, listed_files, reading_options
-from penstock.engines.spark.reports import causes, local_path, plain_message, relayed
+from penstock.engines.spark.paths import from_here, local_path
+from penstock.engines.spark.reports import causes, plain_message, relayed
 from penstock.engines.spark.session import session_zone
 from penstock.engines.spark.types import spark_type
 from penstock.errors import PenstockError
@@ -73,7 +74,7 @@ def _handed_table(spark: SparkSession, table: TableDef, rows: Any) -> DataFrame:
 def declared_stream(spark: SparkSession, stream: StreamDef) -> DataFrame | ListedFiles:
     connector = _connector(stream)
     _check_path(connector, stream.name)
-    options = _options(connector)
+    options = _options(spark, connector)
     if os.path.isfile(options.get("path", "")):
         options["path"] = _as_pattern(options["path"])
     with _explained(stream):
@@ -92,7 +93,7 @@ def declared_table(spark: SparkSession, table: TableDef) -> DataFrame:
     _check_path(connector, table.name)
     check_whole([table])
     with _explained(table):
-        found = spark.read.format(connector.format).schema(_schema(table)).options(**_options(connector)).load()
+        found = spark.read.format(connector.format).schema(_schema(table)).options(**_options(spark, connector)).load()
         files = found.inputFiles()
         options = reading_options(spark, connector)
     if options is not None:
@@ -168,11 +169,12 @@ def _connector(definition: StreamDef | TableDef) -> Connector:
     return definition.connector
 
 
-def _options(connector: Connector) -> dict[str, str]:
+def _options(spark: SparkSession, connector: Connector) -> dict[str, str]:
     given = dict(connector.options)
     known = {name.lower() for name in given}
     defaults = _DEFAULTS.get(connector.format.lower(), {})
-    return {name: value for name, value in defaults.items() if name.lower() not in known} | given
+    filled = {name: value for name, value in defaults.items() if name.lower() not in known} | given
+    return {name: from_here(spark, value) if name.lower() == "path" else value for name, value in filled.items()}
 
 
 def _schema(definition: StreamDef | TableDef) -> T.StructType:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from penstock.catalog import StreamDef, TableDef
 from penstock.engines.blocks import blocks
 from penstock.engines.columns import spelled
-from penstock.engines.spark.reports import local_path
+from penstock.engines.spark.paths import local_path
 from penstock.errors import PenstockError
 
 

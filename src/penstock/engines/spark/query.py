@@ -29,6 +29,7 @@ from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import NOTES, History, QueryProgress, observed
 from penstock.engines.spark.output import writer
+from penstock.engines.spark.paths import from_here, local_folder
 from penstock.engines.spark.reports import SlowStart, SparkDied, explained, naming
 from penstock.engines.spark.session import check_session, restore, set_for_queries
 from penstock.engines.spark.shipping import refuse_unpicklable
@@ -37,7 +38,7 @@ from penstock.engines.spark.source import PACKETS, packed_control, packed_files,
 from penstock.engines.spark.state_directory import StateDirectory, new_run
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work, make_work, tables_of, with_tables
-from penstock.engines.spark.written import SparkLog, WrittenResults, clear_drafts, folder_of_cells, local_folder
+from penstock.engines.spark.written import SparkLog, WrittenResults, clear_drafts, folder_of_cells
 from penstock.engines.time_units import UnitDoubts, Warn, warn_in_python
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import EAGER, Forgetting
@@ -107,6 +108,7 @@ def start(
     these cells and this forgetting, if there is one already. `warn` takes what is doubtful.
     """
     check_session(spark, query.zone)
+    out, checkpoint = from_here(spark, out), from_here(spark, checkpoint)
     refuse_rewritten(local_folder(spark, checkpoint), local_folder(spark, out))
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting, planned)
     if until_done:

@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 
 from penstock.catalog import StreamDef, TableDef
 from penstock.engines.files import FORMATS
+from penstock.engines.spark.paths import local_path
 from penstock.errors import PenstockError
 from penstock.masking import masked
 
@@ -251,12 +252,6 @@ def _placed(file: str, definitions: Definitions) -> PenstockError | None:
         except PenstockError as error:
             return error
     return None
-
-
-def local_path(file: str) -> Path | None:
-    """Returns the path of a file that Spark names by a URI, if it is on this machine's disks."""
-    parts = urlparse(file)
-    return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
 def _is_of(file: Path, source: str) -> bool:

@@ -39,7 +39,7 @@ from penstock.engines.spark.packing import (
     rows_packets,
     settings_packet,
 )
-from penstock.engines.spark.reports import local_path
+from penstock.engines.spark.paths import local_path
 from penstock.engines.spark.types import check_columns
 from penstock.engines.spark.work import Work
 from penstock.synopsis.deltas import one_after_the_other

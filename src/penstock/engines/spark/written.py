@@ -31,7 +31,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.algebra.relations import Schema
 from penstock.engines.spark.callbacks import Callbacks
-from penstock.engines.spark.reports import Definitions, explained, local_path
+from penstock.engines.spark.paths import local_folder
+from penstock.engines.spark.reports import Definitions, explained
 from penstock.errors import PenstockError
 from penstock.types import Kind
 
@@ -53,16 +54,6 @@ def folder_of_cells(spark: SparkSession, out: str, schema: Schema) -> str | None
     if not out.rstrip("/").lower().endswith(".parquet") or any(column.type.kind is Kind.NULL for column in schema):
         return None
     return local_folder(spark, out)
-
-
-def local_folder(spark: SparkSession, folder: str) -> str | None:
-    """Returns the path of a folder as workers write to it, or None if it is not one of the machine's."""
-    context = spark.sparkContext
-    assert context._jvm is not None
-    path = context._jvm.org.apache.hadoop.fs.Path(folder)
-    files = path.getFileSystem(context._jsc.hadoopConfiguration())
-    found = local_path(str(files.makeQualified(path).toUri()))
-    return None if found is None else str(found)
 
 
 def write_results(results: Iterable[pa.Table], schema: pa.Schema, folder: str, name: str) -> bytes:
