@@ -18,7 +18,7 @@ from penstock.closing.punctuation import (
     check_plan,
     safe_plans,
 )
-from penstock.closing.punctuation.plans import TreeJoin, TreeLeaf
+from penstock.algebra.join_trees import TreeJoin, TreeLeaf
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.register import check_query, refuse_unsafe
 from penstock.register.refusal import UnsafeQuery

@@ -15,6 +15,7 @@ from penstock.algebra.relations import AntiJoin, Query, SemiJoin, StreamKind, To
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.closing.bounds import Bound, BoundKind, entries
+from penstock.closing.join_trees import in_trees
 from penstock.closing.proof import Proof
 from penstock.effort import limit
 from penstock.elimination.counting import Counting, counting, counts_of
@@ -64,7 +65,18 @@ def running(query: Query, catalog: Catalog) -> Running:
     without, eliminations = eliminated(query if counted is None else counted.running, catalog)
     if counted is not None:
         _refuse_uncounted(without, counted)
+    without = planned(without)
     return Running(without, eliminations, counted, monitors_of(eliminations, query.watched_one_in, catalog))
+
+
+def planned(query: Query) -> Query:
+    """The query with its joins as the trees that it names, in normal form; as it is, if it names none."""
+    if not query.trees:
+        return query
+    normal = normalise(query)
+    relation = in_trees(normal.relation, query.trees)
+    root = replace(normal.root, input=relation) if isinstance(normal.root, ToStream) else relation
+    return replace(normal, root=root, trees=())
 
 
 def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
