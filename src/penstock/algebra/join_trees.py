@@ -10,7 +10,7 @@ read: parentheses around what is joined, with blanks between.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -77,6 +77,16 @@ def restricted(tree: JoinTree, names: frozenset[str]) -> JoinTree | None:
         return tree if tree.stream in names else None
     left = [each for below in tree.inputs if (each := restricted(below, names)) is not None]
     return TreeJoin(tuple(left)) if len(left) > 1 else left[0] if left else None
+
+
+def in_order(tree: TreeJoin, names: Sequence[str]) -> TreeJoin:
+    """The tree with its inputs in the order of names: trees that differ in nothing else become equal.
+
+    >>> str(in_order(parsed("(c (b a))"), ("a", "b", "c")))
+    '((a ⋈ b) ⋈ c)'
+    """
+    inputs = (in_order(each, names) if isinstance(each, TreeJoin) else each for each in tree.inputs)
+    return TreeJoin(tuple(sorted(inputs, key=lambda each: min(map(names.index, each.streams)))))
 
 
 _TOKENS = re.compile(r"\s*(?:(?P<mark>[()⋈,])|`(?P<quoted>[^`]+)`|(?P<name>[^\s()⋈,`]+))")

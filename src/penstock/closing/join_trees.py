@@ -49,7 +49,7 @@ def in_trees(relation: Relation, trees: Sequence[JoinTree]) -> Relation:
     ... ''').queries[0]
     >>> print(plan_text(in_trees(normalise(query).relation, [parsed("((a c) b)")])))
     Project a.m
-    └─ Join on a.k = b.k AND b.k = c.k
+    └─ Join on a.k = b.k AND c.k = b.k
        ├─ Materialised
        │  └─ Join on a.m < c.m AND a.k = c.k
        │     ├─ a [UNBOUNDED]
