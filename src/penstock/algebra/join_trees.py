@@ -3,8 +3,8 @@
     (a ⋈ b ⋈ c)      one MJoin, which keeps no intermediate results
     ((a ⋈ b) ⋈ c)    a binary join whose results are kept, and joined with c
 
-An inner node is a *subresult*: it is materialised, as an input of the join above it. A tree is a value, written as it is
-read: parentheses around what is joined, with blanks between.
+An inner node is a *subresult*: it is materialised, as an input of the join above it. A tree is a value. It is written
+with parentheses around what is joined, and blanks between.
 """
 
 from __future__ import annotations

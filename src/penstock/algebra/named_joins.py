@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from penstock.algebra.copies import written
 from penstock.algebra.join_trees import JoinTree, TreeJoin, TreeLeaf, restricted
-from penstock.algebra.relations import Join, Relation, Table, Window, walk_relations
+from penstock.algebra.relations import Join, Query, Relation, Table, Window, walk_relations
+from penstock.algebra.rewrites import normalise
 
 
 def input_names(join: Join) -> tuple[str, ...] | None:
@@ -37,6 +38,17 @@ def joins_of(relation: Relation) -> dict[tuple[str, ...], Join]:
         if isinstance(node, Join) and (names := input_names(node)) is not None:
             found.setdefault(names, node)
     return found
+
+
+def no_join_of(tree: TreeJoin, query: Query) -> tuple[str, str] | None:
+    """What is wrong with a tree of which a query has no join, and what could be named instead; None if it has one."""
+    joins = joins_of(normalise(query).relation)
+    named = {leaf.lower() for leaf in tree.streams}
+    if any(named == {name.lower() for name in names} for names in joins):
+        return None
+    known = "; or ".join(", ".join(names) for names in joins)
+    hint = f"name all inputs of one join: {known}" if joins else "leave the plan out"
+    return f"the query has no join of {', '.join(tree.streams)}", hint
 
 
 def named_alike(tree: JoinTree, names: tuple[str, ...]) -> JoinTree | None:

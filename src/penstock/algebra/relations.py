@@ -16,7 +16,7 @@ from enum import Enum
 
 from penstock.algebra.expressions import AlgebraError, Column, Expr, columns, require
 from penstock.algebra.functions import AggregateFunction, aggregate_type
-from penstock.algebra.join_trees import JoinTree
+from penstock.algebra.join_trees import TreeJoin
 from penstock.algebra.zones import DEFAULT
 from penstock.effort import spend
 from penstock.types import BOOLEAN, Kind, TimeUnit, Type
@@ -526,7 +526,7 @@ class Query:
     #: Whether counts may be certified intervals.
     approximate: Approximate | None = None
     #: What `WITH (plan = ...)` says: trees of joins by which it is run, each of the join whose inputs it names.
-    trees: tuple[JoinTree, ...] = ()
+    trees: tuple[TreeJoin, ...] = ()
     #: One key in so many is watched for broken assertions. It is a setting of a run, not of the query's text.
     watched_one_in: int = 64
 

@@ -28,7 +28,7 @@ from penstock.plan.cache_decisions import cache_decisions_text
 from penstock.plan.decisions import decisions_text, latest_decisions
 from penstock.plan.explain import fragments_json, fragments_text
 from penstock.plan.fragments import plan
-from penstock.plan.join_statistics import JoinStatistics
+from penstock.plan.join_statistics import NOTHING_GIVEN, JoinStatistics
 from penstock.plan.tree_plans import JoinPlans, plans_of
 from penstock.register import Verdict
 from penstock.sql import Script
@@ -61,7 +61,7 @@ def _run(args: argparse.Namespace) -> int:
     given = None if args.statistics is None else _statistics(args.statistics)
     if given is not None and not args.plans:
         raise PenstockError("--statistics goes with --plans", "add --plans, or leave --statistics out")
-    plans = (given or JoinStatistics()) if args.plans else None
+    plans = (given or NOTHING_GIVEN) if args.plans else None
     queries = [_Explained.of(query, script.catalog, plans) for query in _chosen(script, args.query)]
     if args.json:
         say(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""A join as a tree: each inner node is a subresult, with the predicates that the whole implies on its inputs (004, 4.1.2).
+"""A join as a tree: inner nodes are subresults, with the predicates that the whole implies on them (004, 4.1.2).
 
     a.k = b.k AND b.k = c.k AND a.m < c.m        as ((a ⋈ c) ⋈ b)
 

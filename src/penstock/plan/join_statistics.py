@@ -56,6 +56,9 @@ class JoinStatistics:
         return JoinStatistics(**found)
 
 
+NOTHING_GIVEN = JoinStatistics()
+
+
 def _numbers(kind: str, given: Any) -> dict[str, float]:
     if not isinstance(given, dict):
         raise ValueError(f"{kind} are numbers by name")
@@ -79,7 +82,7 @@ class InputStatistics:
 
 
 def input_statistics(
-    operand: Relation, name: str, catalog: Catalog, given: JoinStatistics = JoinStatistics()
+    operand: Relation, name: str, catalog: Catalog, given: JoinStatistics = NOTHING_GIVEN
 ) -> InputStatistics:
     """What is known of an input of a join in normal form."""
     passing = _passing(operand)

@@ -18,8 +18,8 @@ from penstock.algebra.relations import Join
 from penstock.closing.join_variables import join_classes
 from penstock.effort import spend
 
-#: Of joins with more inputs only the MJoin of all is a plan, unless a query names another. Of six inputs there are up to
-#: 2,752 trees, of seven 39,208.
+#: Of joins with more inputs only the MJoin of all is a plan, unless a query names another. Of six inputs there are up
+#: to 2,752 trees, of seven 39,208.
 MOST_INPUTS = 6
 
 #: Numbers of inputs.

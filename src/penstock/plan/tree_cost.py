@@ -1,4 +1,4 @@
-"""What a tree of joins costs: the work of its probes, of making its subresults, and the rows that it keeps (5.3, 5.5.1).
+"""What a tree of joins costs: probes, making its subresults, and the rows that it keeps (thesis 5.3 and 5.5.1).
 
     every change of an input                  probes the other inputs of its join, one after the other
     every change of a subresult               is made, stored, and probes in turn
@@ -22,7 +22,7 @@ from penstock.algebra.predicates import ColumnEquality, classify
 from penstock.algebra.relations import Join
 from penstock.catalog import Catalog
 from penstock.closing.join_variables import join_classes
-from penstock.plan.join_statistics import InputStatistics, JoinStatistics, input_statistics, selectivity
+from penstock.plan.join_statistics import NOTHING_GIVEN, InputStatistics, JoinStatistics, input_statistics, selectivity
 
 #: What it costs to make and store one change of a subresult, in probes; and to keep one row of one for a second.
 MADE, KEPT = 10.0, 0.01
@@ -48,7 +48,7 @@ class TreeCost:
 class CostModel:
     """Estimates of one join, by sets of its inputs."""
 
-    def __init__(self, join: Join, catalog: Catalog, given: JoinStatistics = JoinStatistics()) -> None:
+    def __init__(self, join: Join, catalog: Catalog, given: JoinStatistics = NOTHING_GIVEN) -> None:
         names = input_names(join)
         assert names is not None
         self._join, self._names = join, names

@@ -19,7 +19,7 @@ from penstock.catalog import Catalog
 from penstock.closing.join_trees import input_scope
 from penstock.effort import answering, nesting
 from penstock.elimination.running import planned, running
-from penstock.plan.join_statistics import JoinStatistics
+from penstock.plan.join_statistics import NOTHING_GIVEN, JoinStatistics
 from penstock.plan.join_trees import MOST_INPUTS, join_trees
 from penstock.plan.tree_cost import CostModel, TreeCost, cheapest
 from penstock.register import check_query
@@ -42,9 +42,14 @@ class TreePlan:
     runs: bool = False
 
     def json(self) -> dict[str, Json]:
-        said = {"bound": self.bound} if self.safe else {"reason": self.bound}
-        numbers = {"cost": round(self.cost.total, 1), "rows": round(self.cost.rows, 1)}
-        return {"tree": str(self.tree), **numbers, "safe": self.safe, **said, "runs": self.runs}
+        return {
+            "tree": str(self.tree),
+            "cost": round(self.cost.total, 1),
+            "rows": round(self.cost.rows, 1),
+            "safe": self.safe,
+            "bound" if self.safe else "reason": self.bound,
+            "runs": self.runs,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,7 @@ def _table(plans: Sequence[TreePlan]) -> list[str]:
 
 
 @nesting
-def plans_of(query: Query, catalog: Catalog, given: JoinStatistics = JoinStatistics()) -> tuple[JoinPlans, ...]:
+def plans_of(query: Query, catalog: Catalog, given: JoinStatistics = NOTHING_GIVEN) -> tuple[JoinPlans, ...]:
     """The plans of each join of a query that has a choice of them: of three inputs or more."""
     with answering():
         runs = running(replace(query, trees=()), catalog)
