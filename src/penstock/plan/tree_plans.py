@@ -44,8 +44,8 @@ class TreePlan:
     def json(self) -> dict[str, Json]:
         return {
             "tree": str(self.tree),
-            "cost": round(self.cost.total, 1),
-            "rows": round(self.cost.rows, 1),
+            "cost": round(self.cost.total),
+            "rows": round(self.cost.rows),
             "safe": self.safe,
             "bound" if self.safe else "reason": self.bound,
             "runs": self.runs,
@@ -153,15 +153,16 @@ class _Judge:
         return next((self._unsafe[node] for node in nodes(tree) if node in self._unsafe), None)
 
     def judged(self, tree: TreeJoin) -> tuple[str, bool]:
-        """The bound of a tree, or why it is not safe."""
+        """The bound of a tree, or why it is not safe: the lowest of its joins that keeps rows without end."""
         self.verdicts += 1
         verdict = check_query(planned(replace(self._query, trees=(tree, *self._query.trees))), self._catalog)
         if verdict.safe:
             return verdict.message.removeprefix("safe, "), True
-        for state in verdict.unbounded:
-            for node in nodes(tree):
-                if any(self._scope(each) == (state.stream or state.scope) for each in node.inputs):
-                    self._unsafe.setdefault(node, state.because)
+        for node in nodes(tree):
+            own = {self._scope(each) for each in node.inputs}
+            growing = (state.because for state in verdict.unbounded if (state.stream or state.scope) in own)
+            if (reason := next(growing, None)) is not None:
+                return self._unsafe.setdefault(node, reason), False
         return verdict.unbounded[0].because, False
 
     def _scope(self, tree: JoinTree) -> str:
