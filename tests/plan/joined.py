@@ -39,11 +39,11 @@ def shape(tree: JoinTree) -> object:
 
 
 def random_tree(random: Random, names: Sequence[str]) -> TreeJoin:
-    """A tree over some inputs, which are put together in any order, whether or not anything connects them."""
+    """A tree over three inputs or more that has a subresult, whether or not anything connects its inputs."""
     trees: list[JoinTree] = [TreeLeaf(name) for name in names]
     while len(trees) > 1:
-        count = min(random.choice((2, 2, 2, 3, len(trees))), len(trees))
-        picked = random.sample(trees, count)
+        most = len(trees) - (len(trees) == len(names))
+        picked = random.sample(trees, random.choice((2, 2, min(3, most), most)))
         trees = [tree for tree in trees if tree not in picked] + [TreeJoin(tuple(picked))]
     (whole,) = trees
     assert isinstance(whole, TreeJoin)
@@ -51,7 +51,6 @@ def random_tree(random: Random, names: Sequence[str]) -> TreeJoin:
 
 
 def with_random_trees(random: Random, query: Query) -> Query:
-    """The query with a tree of each of its joins of three inputs or more; as it is, if none of these has subresults."""
+    """The query with a tree of each of its joins of three inputs or more."""
     names = [each for each in joins_of(normalise(query).relation) if len(each) > 2]
-    trees = tuple(random_tree(random, each) for each in names)
-    return replace(query, trees=trees) if any(not tree.is_flat for tree in trees) else query
+    return replace(query, trees=tuple(random_tree(random, each) for each in names))

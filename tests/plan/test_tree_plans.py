@@ -1,4 +1,4 @@
-"""The plans that are listed: only safe trees are called safe, by definition and by brute force; the cheapest is first."""
+"""The plans that are listed: only safe trees are called safe, as brute force finds, and the cheapest is first."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_figure_8_with_schemes_of_two_attributes_is_safe_as_one_mjoin() -> None:
 
 def test_strongly_connected_subgraphs_make_subresults() -> None:
     """004, 5.2: streams that are all joined and punctuated on one attribute may be put together in any way."""
-    one = {name: ("a",) for name in ("s1", "s2", "s3")}
+    one = dict.fromkeys(("s1", "s2", "s3"), ("a",))
     equal = [("s1.a", "s2.a"), ("s2.a", "s3.a")]
     assert safe(plans(script(one, equal, [(name, ("a",)) for name in one]))) == {
         "(s1 ⋈ s2 ⋈ s3)",
