@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from penstock.algebra.join_trees import TreeJoin, flat
+from penstock.algebra.join_trees import TreeJoin, TreeLeaf, flat
 from penstock.algebra.named_joins import joins_of
 from penstock.algebra.rewrites import normalise
 from penstock.plan import tree_plans
@@ -153,9 +153,9 @@ def test_plans_stand_in_the_order_of_their_costs_which_statistics_decide(seed: i
     given = JoinStatistics(
         rates={name: random.uniform(1, 1000) for name in "abc"}, values={"b.k": random.uniform(1, 500)}
     )
-    model = CostModel(join, bound.catalog, given)
+    model = CostModel(join, bound.catalog, given, emits_once=True)
     trees = [tree for tree, _ in cheapest(join_trees(join), model)]
-    costs = [model.cost(tree).total for tree in trees]
+    costs = [model.cost(tree).work for tree in trees]
     assert costs == sorted(costs)
     listed = plans(WINDOWED.format(""), given).plans
     assert [shape(plan.tree) for plan in listed] == [shape(tree) for tree in trees]
@@ -170,8 +170,10 @@ def test_a_subresult_has_the_rows_that_its_inputs_make() -> None:
     assert model.rows(frozenset("ab")) == pytest.approx(1000)
     # Rows come and go: 10 changes of a, each in 2 results, and 2 of b, each in 10.
     assert model.changes(frozenset("ab")) == pytest.approx(10 * 2 + 2 * 10)
-    only = model.cost(TreeJoin(flat("ab").inputs + flat("cd").inputs[:1]))
-    assert only.subresults == 0
+    assert model.arrivals(frozenset("ab")) == pytest.approx(5 * 2 + 1 * 10)
+    rows_of_c = model.rows(frozenset("c"))
+    assert model.cost(flat("abc")).rows == pytest.approx(600 + rows_of_c)
+    assert model.cost(TreeJoin((flat("ab"), TreeLeaf("c")))).rows == pytest.approx(1600 + rows_of_c)
 
 
 def test_trees_beyond_a_number_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:

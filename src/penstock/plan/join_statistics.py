@@ -70,8 +70,10 @@ def _numbers(kind: str, given: Any) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class InputStatistics:
-    """What is known of one input: changes per second, rows at a time, and different values by column."""
+    """What is known of one input: arrivals and changes per second, rows at a time, and different values by column."""
 
+    arrivals: float
+    #: Arrivals, and rows that leave their windows.
     changes: float
     rows: float
     values: Mapping[Column, float]
@@ -92,8 +94,8 @@ def input_statistics(
         rows = _rows(operand, catalog, rate, passing)
     values = {c: v for c in operand.schema if (v := given.values.get(f"{name}.{c.name}".lower())) is not None}
     values |= {column: rows for key in unique_keys(operand, catalog) if len(key) == 1 for column in key}
-    changes = 0.0 if is_static(operand) else rate * (2 if _leaves(operand) else 1)
-    return InputStatistics(changes, max(rows, 1.0), values)
+    arrivals = 0.0 if is_static(operand) else rate
+    return InputStatistics(arrivals, arrivals * (2 if _leaves(operand) else 1), max(rows, 1.0), values)
 
 
 def selectivity(predicate: Expr) -> float:

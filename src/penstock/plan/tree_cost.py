@@ -1,11 +1,12 @@
 """What a tree of joins costs: probes, making its subresults, and the rows that it keeps (thesis 5.3 and 5.5.1).
 
-    every change of an input                  probes the other inputs of its join, one after the other
-    every change of a subresult               is made, stored, and probes in turn
-    a probe                                   costs one, as does each row that it finds
+    every change of an input          is stored, and probes the other inputs of its join, one after the other
+    every change of a subresult       is made, stored, and probes in turn
+    a probe                           costs one, as does each row that it finds
 
 The cost is in probes per second. A subresult saves the probes that find it anew for each row of other inputs, and costs
-its own changes: where inputs that change often are joined with a subresult that changes seldom, it earns.
+its own changes: where inputs that change often are joined with a subresult that changes seldom, it earns. With ISTREAM
+rows that leave probe nothing at the top, but below they do: a subresult has to know what it loses.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from penstock.catalog import Catalog
 from penstock.closing.join_variables import join_classes
 from penstock.plan.join_statistics import NOTHING_GIVEN, InputStatistics, JoinStatistics, input_statistics, selectivity
 
-#: What it costs to make and store one change of a subresult, in probes; and to keep one row of one for a second.
-MADE, KEPT = 10.0, 0.01
+#: What it costs to store a change of an input, in probes; of a subresult, to make it as well (`bench/bench_trees.py`).
+STORED = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +35,19 @@ class TreeCost:
 
     work: float
     rows: float
-    #: Of these the rows of subresults.
-    subresults: float
-
-    @property
-    def total(self) -> float:
-        return self.work + KEPT * self.subresults
-
-    def __lt__(self, other: TreeCost) -> bool:
-        return (self.total, self.rows) < (other.total, other.rows)
 
 
 class CostModel:
-    """Estimates of one join, by sets of its inputs."""
+    """Estimates of one join, by sets of its inputs. `emits_once` where results are given as they come, and never taken
+    back.
+    """
 
-    def __init__(self, join: Join, catalog: Catalog, given: JoinStatistics = NOTHING_GIVEN) -> None:
+    def __init__(
+        self, join: Join, catalog: Catalog, given: JoinStatistics = NOTHING_GIVEN, *, emits_once: bool = False
+    ) -> None:
         names = input_names(join)
         assert names is not None
-        self._join, self._names = join, names
+        self._join, self._names, self._emits_once = join, names, emits_once
         self._inputs: Mapping[str, InputStatistics] = {
             name: input_statistics(operand, name, catalog, given)
             for name, operand in zip(names, join.operands, strict=True)
@@ -60,18 +56,16 @@ class CostModel:
 
     def cost(self, tree: TreeJoin) -> TreeCost:
         """What a tree costs."""
-        work, kept, subresults = 0.0, 0.0, 0.0
+        work, kept = 0.0, 0.0
         for node in nodes(tree):
             parts = [frozenset(each.streams) for each in node.inputs]
             for number, own in enumerate(parts):
                 others = [part for n, part in enumerate(parts) if n != number]
-                work += self.changes(own) * self._probing(own, others)
+                probing = self.arrivals(own) if node is tree and self._emits_once else self.changes(own)
+                work += probing * self._probing(own, others)
+                work += self.changes(own) * STORED
                 kept += self.rows(own)
-            if node is not tree:
-                own = frozenset(node.streams)
-                work += self.changes(own) * MADE
-                subresults += self.rows(own)
-        return TreeCost(work, kept, subresults)
+        return TreeCost(work, kept)
 
     def rows(self, names: frozenset[str]) -> float:
         """How many combinations of these inputs there are at a time."""
@@ -89,6 +83,10 @@ class CostModel:
     def changes(self, names: frozenset[str]) -> float:
         """How often the combinations of these inputs change in a second."""
         return sum(self._inputs[name].changes / self._inputs[name].rows for name in names) * self.rows(names)
+
+    def arrivals(self, names: frozenset[str]) -> float:
+        """How many combinations of these inputs there are anew in a second."""
+        return sum(self._inputs[name].arrivals / self._inputs[name].rows for name in names) * self.rows(names)
 
     def _probing(self, own: frozenset[str], others: Iterable[frozenset[str]]) -> float:
         """The probes and matches of one change along its path, which always goes on where it finds least."""
@@ -129,7 +127,7 @@ class CostModel:
 def cheapest(trees: Iterable[TreeJoin], model: CostModel) -> list[tuple[TreeJoin, TreeCost]]:
     """Trees with their costs, the cheapest first; of equal ones that with the fewest joins."""
     costed = [(tree, model.cost(tree)) for tree in trees]
-    return sorted(costed, key=lambda each: (each[1].total, each[1].rows, _depth(each[0])))
+    return sorted(costed, key=lambda each: (each[1].work, each[1].rows, _depth(each[0])))
 
 
 def _depth(tree: JoinTree) -> int:

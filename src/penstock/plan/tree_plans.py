@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from penstock.algebra.join_trees import JoinTree, TreeJoin, TreeLeaf, flat, in_order, nodes
 from penstock.algebra.named_joins import joins_of, named_alike
 from penstock.algebra.printing import Json
-from penstock.algebra.relations import Join, Query
+from penstock.algebra.relations import Join, Query, StreamKind, ToStream
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.closing.join_trees import input_scope
@@ -44,7 +44,7 @@ class TreePlan:
     def json(self) -> dict[str, Json]:
         return {
             "tree": str(self.tree),
-            "cost": round(self.cost.total),
+            "cost": round(self.cost.work),
             "rows": round(self.cost.rows),
             "safe": self.safe,
             "bound" if self.safe else "reason": self.bound,
@@ -91,7 +91,7 @@ def _first(plans: Sequence[TreePlan]) -> list[TreePlan]:
 
 def _table(plans: Sequence[TreePlan]) -> list[str]:
     """A line per plan: its cost, the rows that it keeps, its tree, and its bound."""
-    rows = [(f"{each.cost.total:,.0f}", f"{each.cost.rows:,.0f} rows", str(each.tree)) for each in plans]
+    rows = [(f"{each.cost.work:,.0f}", f"{each.cost.rows:,.0f} rows", str(each.tree)) for each in plans]
     cost, kept, tree = (max((len(row[n]) for row in rows), default=0) for n in range(3))
     lines = []
     for each, row in zip(plans, rows, strict=True):
@@ -119,7 +119,7 @@ def _plans(
 ) -> JoinPlans:
     judge = _Judge(names, join, replace(whole, trees=query.trees), catalog)
     with answering():
-        model = CostModel(join, catalog, given)
+        model = CostModel(join, catalog, given, emits_once=_emits_once(whole))
         trees = dict.fromkeys(join_trees(join))
         costed = cheapest(trees | {judge.runs: None}, model)
     judged, unjudged = list[TreePlan](), 0
@@ -133,6 +133,10 @@ def _plans(
         else:
             unjudged += 1
     return JoinPlans(names, tuple(sorted(judged, key=lambda plan: not plan.safe)), unjudged)
+
+
+def _emits_once(query: Query) -> bool:
+    return isinstance(query.root, ToStream) and query.root.kind is StreamKind.ISTREAM
 
 
 class _Judge:
