@@ -1,4 +1,4 @@
-"""What trees of joins cost: one MJoin beside trees with subresults, for joins whose inputs differ in how fast they change.
+"""What trees of joins cost: one MJoin, and trees with subresults, of joins some of whose inputs change more often.
 
 Each join is run as one MJoin, as it is and with all that adapts, and by each of its trees, in turn. Figures are medians
 in CPU time of this process, and over the plain MJoin; behind each is what `explain --plans` estimates of it, given the

@@ -29,7 +29,17 @@ def joined(penstock: Penstock) -> Penstock:
 
 def run(penstock: Penstock, folder: Path, *arguments: str) -> list[str]:
     done = penstock(
-        "run", "--engine", "embedded", "--until-done", "--out", "out.csv", "--query", "one", *arguments, "q.sql"
+        "run",
+        "--engine",
+        "embedded",
+        "--until-done",
+        "--out",
+        "out.csv",
+        "--overwrite",
+        "--query",
+        "one",
+        *arguments,
+        "q.sql",
     )
     assert done.code == 0
     return sorted((folder / "out.csv").read_text().splitlines())
