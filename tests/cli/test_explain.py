@@ -1,5 +1,7 @@
 """`penstock explain`: the plan of each query, as a picture and as JSON."""
 
+import json
+
 import pytest
 
 from penstock.errors import PenstockError
@@ -147,3 +149,67 @@ def test_no_cells_cannot_be(penstock: Penstock, cells: str, capsys: pytest.Captu
     with pytest.raises(SystemExit, match="2"):
         penstock("explain", "q.sql", f"--cells={cells}")
     assert "is not a whole number of at least 1" in capsys.readouterr().err
+
+
+JOINED = """\
+CREATE STREAM a (k BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE STREAM b (k BIGINT, m BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE STREAM c (m BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
+CREATE QUERY two AS SELECT ISTREAM(a.k) FROM a [ROWS 10], b [ROWS 10] WHERE a.k = b.k;
+CREATE QUERY windowed AS
+SELECT ISTREAM(a.k, b.m) FROM a [ROWS 10], b [ROWS 10], c [ROWS 10] WHERE a.k = b.k AND b.m = c.m;
+CREATE QUERY unsafe WITH (plan = '(a (b c))') ALLOW UNBOUNDED AS
+SELECT a.k, b.m FROM a, b [ROWS 10], c WHERE a.k = b.k AND b.m = c.m;
+"""
+
+
+def test_plans_are_listed_with_costs_and_bounds(penstock: Penstock, golden: Golden) -> None:
+    penstock.file("q.sql", JOINED)
+    done = penstock("explain", "--plans", "q.sql")
+    assert (done.code, done.err) == (0, "")
+    golden("explain_plans.txt", done.out)
+    done = penstock("explain", "--plans", "--json", "q.sql")
+    assert done.code == 0
+    golden("explain_plans.json", json.dumps([each["plans"] for each in json.loads(done.out)["queries"]], indent=2))
+
+
+def test_statistics_decide_which_plan_is_cheapest(penstock: Penstock) -> None:
+    penstock.file("q.sql", JOINED)
+    penstock.file("known.json", '{"rates": {"C": 10000, "a": 1, "b": 1}, "values": {"b.m": 2, "c.m": 2}}')
+    done = penstock("explain", "--plans", "--query", "windowed", "--statistics", "known.json", "q.sql")
+    assert (done.code, done.err) == (0, "")
+    plans = done.out.partition("plans of a, b, c")[2].splitlines()[1:]
+    assert "((a ⋈ b) ⋈ c)" in plans[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('{"rate": {"a": 1}}', "rate is none of rates, rows and values"),
+        ('{"rates": 5}', "rates are numbers by name"),
+        ('{"rates": {"a": 0}}', "rates of a is no number above 0"),
+        ("[1]", "[1] is none of rates, rows and values"),
+        ("", "Expecting value"),
+    ],
+)
+def test_statistics_that_are_none_are_refused(penstock: Penstock, text: str, fault: str) -> None:
+    penstock.file("q.sql", JOINED)
+    penstock.file("known.json", text)
+    done = penstock("explain", "--plans", "--statistics", "known.json", "q.sql")
+    assert done.code == 2
+    assert f"known.json has no statistics: {fault}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (("--statistics", "known.json"), "--statistics goes with --plans"),
+        (("--plans", "--statistics", "missing.json"), "missing.json: No such file"),
+    ],
+)
+def test_statistics_go_with_plans_and_are_in_a_file(penstock: Penstock, arguments: tuple[str, ...], fault: str) -> None:
+    penstock.file("q.sql", JOINED)
+    penstock.file("known.json", "{}")
+    done = penstock("explain", *arguments, "q.sql")
+    assert done.code == 2
+    assert fault in done.err

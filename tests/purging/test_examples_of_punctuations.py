@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 
+from penstock.algebra.join_trees import TreeJoin, TreeLeaf
 from penstock.closing.punctuation import (
     JoinAttribute,
     JoinEquality,
@@ -18,7 +19,6 @@ from penstock.closing.punctuation import (
     check_plan,
     safe_plans,
 )
-from penstock.closing.punctuation.plans import TreeJoin, TreeLeaf
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.register import check_query, refuse_unsafe
 from penstock.register.refusal import UnsafeQuery

@@ -30,6 +30,7 @@ from penstock.algebra.relations import (
     AntiJoin,
     Distinct,
     Join,
+    Materialised,
     Output,
     PartitionRows,
     Project,
@@ -139,6 +140,9 @@ def _prune(relation: Relation, needed: Needed) -> Relation:
             return Select(_prune(below, needed | _read(predicates)), predicates)
         case Table(name, occurrence, schema):
             return Table(name, occurrence, tuple(column for column in schema if column in needed))
+        case Materialised(below):
+            own = tuple(column for column in relation.schema if column in needed)
+            return _exactly(_prune(below, frozenset(own)), own)
         case Shared():
             return _shared(relation, needed)
         case Project(below, outputs):

@@ -41,6 +41,7 @@ from penstock.algebra.relations import (
     Aggregation,
     AntiJoin,
     Join,
+    Materialised,
     OuterJoin,
     Output,
     PartitionRows,
@@ -181,6 +182,8 @@ def _line(node: Node) -> str:
             return f"Repeat {_column(times)} times"
         case Select(_, predicates):
             return f"Select {_conjunction(predicates)}"
+        case Materialised():
+            return "Materialised"
         case Shared():
             return "Shared"
         case Project(_, outputs):

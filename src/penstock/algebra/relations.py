@@ -16,6 +16,7 @@ from enum import Enum
 
 from penstock.algebra.expressions import AlgebraError, Column, Expr, columns, require
 from penstock.algebra.functions import AggregateFunction, aggregate_type
+from penstock.algebra.join_trees import TreeJoin
 from penstock.algebra.zones import DEFAULT
 from penstock.effort import spend
 from penstock.types import BOOLEAN, Kind, TimeUnit, Type
@@ -226,6 +227,26 @@ class Shared(Project):
     def with_inputs(self, inputs: tuple[Relation, ...]) -> Shared:
         (below,) = inputs
         return Shared(below, self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Materialised(Shared):
+    """A subresult: a join whose results are kept, as an input of the join above it (thesis 5.3).
+
+    It has all columns of the join, under their own names. No rule merges it into the join above.
+    """
+
+    def __post_init__(self) -> None:
+        require(all(output.column == output.expr for output in self.outputs), "a subresult renames no column")
+        Project.__post_init__(self)
+
+    @staticmethod
+    def of(join: Relation) -> Materialised:
+        return Materialised(join, tuple(Output(column, column) for column in join.schema))
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Materialised:
+        (below,) = inputs
+        return Materialised.of(below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -505,6 +526,8 @@ class Query:
     adaptive: str | None = None
     #: Whether counts may be certified intervals.
     approximate: Approximate | None = None
+    #: What `WITH (plan = ...)` says: trees of joins by which it is run, each of the join whose inputs it names.
+    trees: tuple[TreeJoin, ...] = ()
     #: One key in so many is watched for broken assertions. It is a setting of a run, not of the query's text.
     watched_one_in: int = 64
 

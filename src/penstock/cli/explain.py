@@ -28,6 +28,8 @@ from penstock.plan.cache_decisions import cache_decisions_text
 from penstock.plan.decisions import decisions_text, latest_decisions
 from penstock.plan.explain import fragments_json, fragments_text
 from penstock.plan.fragments import plan
+from penstock.plan.join_statistics import NOTHING_GIVEN, JoinStatistics
+from penstock.plan.tree_plans import JoinPlans, plans_of
 from penstock.register import Verdict
 from penstock.sql import Script
 
@@ -39,6 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the plans as JSON")
     parser.add_argument(
         "--live", metavar="METRICS", help="show what a run decided while it adapted, of its file of metrics"
+    )
+    parser.add_argument("--plans", action="store_true", help="list the trees by which joins could run, by their cost")
+    parser.add_argument(
+        "--statistics", metavar="FILE", help="rates, rows and numbers of values for --plans, as a file of JSON"
     )
     add_time_zone(parser)
     add_functions(parser)
@@ -52,7 +58,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     script = bound_script(args)
-    queries = [_Explained.of(query, script.catalog) for query in _chosen(script, args.query)]
+    given = None if args.statistics is None else _statistics(args.statistics)
+    if given is not None and not args.plans:
+        raise PenstockError("--statistics goes with --plans", "add --plans, or leave --statistics out")
+    plans = (given or NOTHING_GIVEN) if args.plans else None
+    queries = [_Explained.of(query, script.catalog, plans) for query in _chosen(script, args.query)]
     if args.json:
         say(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))
     else:
@@ -105,10 +115,13 @@ class _Explained:
     query: Query
     running: Running
     verdict: Verdict
+    #: The plans of its joins, if they were asked for.
+    plans: tuple[JoinPlans, ...] | None
 
     @classmethod
-    def of(cls, query: Query, catalog: Catalog) -> _Explained:
-        return cls(query, running(query, catalog), verdict_of(query, catalog))
+    def of(cls, query: Query, catalog: Catalog, given: JoinStatistics | None) -> _Explained:
+        plans = None if given is None else plans_of(query, catalog, given)
+        return cls(query, running(query, catalog), verdict_of(query, catalog), plans)
 
 
 def _shown(explained: _Explained, catalog: Catalog, cells: int | None) -> str:
@@ -116,6 +129,8 @@ def _shown(explained: _Explained, catalog: Catalog, cells: int | None) -> str:
     output = ", ".join(f"{column.name} {column.type}" for column in query.schema)
     left_out = "".join(f"\n{line}" for line in runs.lines())
     picture = f"{plan_text(runs.shown)}{left_out}\noutput: {output}\nstate: {explained.verdict.message}"
+    if explained.plans is not None:
+        picture = "\n\n".join([picture, *("\n".join(each.lines()) for each in explained.plans)])
     return picture if cells is None else f"{picture}\n\n{fragments_text(plan(normalise(query), cells, catalog))}"
 
 
@@ -128,10 +143,23 @@ def _report(script: Script, queries: list[_Explained], cells: int | None) -> dic
             | {"safe": each.verdict.safe, "message": each.verdict.message}
             | {"eliminations": [_elimination_json(elimination) for elimination in each.running.eliminations]}
             | _counting_json(each.running.counting)
+            | ({} if each.plans is None else {"plans": [join.json() for join in each.plans]})
             | _fragments(normalise(each.query), script.catalog, cells)
             for each in queries
         ],
     }
+
+
+def _statistics(path: str) -> JoinStatistics:
+    try:
+        return JoinStatistics.read(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        said = os.strerror(error.errno) if error.errno else str(error)
+        raise PenstockError(f"{path}: {said}", "give a file of JSON with rates, rows or values") from error
+    except ValueError as error:
+        raise PenstockError(
+            f"{path} has no statistics: {error}", 'write {"rates": {"bid": 500}, "values": {"bid.auction": 40}}'
+        ) from error
 
 
 def _counting_json(counting: Counting | None) -> dict[str, Json]:

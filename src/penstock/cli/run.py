@@ -25,7 +25,7 @@ from penstock.cli.outputs import refuse_what_is_read, targets
 from penstock.cli.printing import say
 from penstock.cli.watched import watched_queries
 from penstock.effort import limited
-from penstock.elimination import PLANS, verdict_of, with_plan
+from penstock.elimination import PLANS, verdict_of, with_join_plan, with_plan
 from penstock.errors import PenstockError
 from penstock.monitor.page.address import address_of, require_extra
 from penstock.monitor.page.plan_document import plan_path
@@ -91,6 +91,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how APPROXIMATE queries run: by exact joins, or by counters even where WITHIN asks for exact joins",
     )
     parser.add_argument(
+        "--join-plan",
+        metavar="TREE",
+        help="run the join by this tree, as ((a b) c); with several queries, each that has such a join",
+    )
+    parser.add_argument(
         "--monitor",
         metavar="N",
         type=at_least_one,
@@ -125,7 +130,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     script = bound_script(args).checked()
-    queries = [with_plan(query, args.plan, args.monitor) for query in chosen(script, args.query)]
+    queries = with_join_plan(chosen(script, args.query), args.join_plan)
+    queries = [with_plan(query, args.plan, args.monitor) for query in queries]
     if args.ui is not None:
         address_of(args.ui)
         require_extra()

@@ -16,6 +16,7 @@ from penstock.algebra.relations import (
     AntiJoin,
     Distinct,
     Join,
+    Materialised,
     PartitionRows,
     Project,
     Range,
@@ -89,6 +90,8 @@ def content(relation: Relation, catalog: Catalog) -> Bound:
             return partitions(window, finite(relation))
         case Select(below):
             return least((content(below, catalog), _keyed(relation, finite(relation), catalog)))
+        case Materialised(below):
+            return content(below, catalog)
         case Shared(below):
             return _shared_content(below, catalog)
         case Project(below):

@@ -11,7 +11,7 @@ from penstock.elimination.implication import Answer
 from penstock.elimination.occurrences import Elimination
 from penstock.elimination.report import implication_json, notice_json
 from penstock.elimination.rules import RULES, eliminated, without_joins
-from penstock.elimination.running import PLANS, Running, running, verdict_of, with_plan
+from penstock.elimination.running import PLANS, Running, running, verdict_of, with_join_plan, with_plan
 
 __all__ = [
     "PLANS",
@@ -29,6 +29,7 @@ __all__ = [
     "notice_json",
     "running",
     "verdict_of",
+    "with_join_plan",
     "with_plan",
     "without_joins",
 ]

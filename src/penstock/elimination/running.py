@@ -5,16 +5,19 @@ The plan, every verdict and `explain` read this one value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.algebra.bucket_counts import SLOTS, BucketCounts
+from penstock.algebra.join_trees import parsed
 from penstock.algebra.link_monitor import MOST_WATCHED, LinkMonitor
+from penstock.algebra.named_joins import no_join_of
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import AntiJoin, Query, SemiJoin, StreamKind, ToStream, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.closing.bounds import Bound, BoundKind, entries
+from penstock.closing.join_trees import in_trees
 from penstock.closing.proof import Proof
 from penstock.effort import limit
 from penstock.elimination.counting import Counting, counting, counts_of
@@ -22,6 +25,7 @@ from penstock.elimination.occurrences import Elimination
 from penstock.elimination.rules import eliminated
 from penstock.elimination.watching import monitors_of
 from penstock.errors import Origin, PenstockError
+from penstock.register.advice import Advice
 from penstock.register.states import State, StatefulOperator, Theory
 from penstock.register.verdict import Verdict, check_query
 
@@ -64,7 +68,18 @@ def running(query: Query, catalog: Catalog) -> Running:
     without, eliminations = eliminated(query if counted is None else counted.running, catalog)
     if counted is not None:
         _refuse_uncounted(without, counted)
+    without = planned(without)
     return Running(without, eliminations, counted, monitors_of(eliminations, query.watched_one_in, catalog))
+
+
+def planned(query: Query) -> Query:
+    """The query with its joins as the trees that it names, in normal form; as it is, if it names none."""
+    if not query.trees:
+        return query
+    normal = normalise(query)
+    relation = in_trees(normal.relation, query.trees)
+    root = replace(normal.root, input=relation) if isinstance(normal.root, ToStream) else relation
+    return replace(normal, root=root, trees=())
 
 
 def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> Verdict:
@@ -72,7 +87,7 @@ def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> 
     runs = running(query, catalog)
     counts = runs.counts
     if counts is None or runs.counting is None:
-        verdict = check_query(runs.query, catalog, origin)
+        verdict = _of_plan(query, check_query(runs.query, catalog, origin), catalog, origin)
         watching = [state for each in runs.monitors for state in _monitor_states(1, each.child.schema[0].scope)]
         return replace(verdict, states=(*verdict.states, *watching))
     states = tuple(_states(counts, runs.counting))
@@ -80,6 +95,42 @@ def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> 
         exact = check_query(runs.counting.exact, catalog, origin)
         return replace(exact, query=runs.query, states=(*states, *exact.states))
     return Verdict(runs.query, catalog, states, origin, effort=limit())
+
+
+def _of_plan(query: Query, verdict: Verdict, catalog: Catalog, origin: Origin | None) -> Verdict:
+    """The verdict on a query with trees of joins. Where these are not safe, whether the query is without them.
+
+    A subresult that is kept without end is a fault of the plan: no witness shows that each plan needs as much memory.
+    """
+    if not query.trees or verdict.safe or verdict.unanswered is not None:
+        return verdict
+    without = verdict_of(replace(query, trees=()), catalog, origin)
+    if not without.safe:
+        return without
+    plan = " and ".join(map(str, query.trees))
+    claim = f"by the plan {plan}, {{}}; without that plan it is safe"
+    states = tuple(
+        state
+        if state.is_safe
+        else replace(state, is_shortfall=True, proof=replace(state.proof, claim=claim.format(state.because)))
+        for state in verdict.states
+    )
+    return replace(verdict, states=states, advise=lambda *_: Advice())
+
+
+def with_join_plan(queries: Sequence[Query], text: str | None) -> list[Query]:
+    """The queries, of which those with such a join are run by a tree that a text gives, instead of their own."""
+    if text is None:
+        return list(queries)
+    try:
+        tree = parsed(text)
+    except ValueError as reason:
+        raise PenstockError(f"{text} is no tree of joins: {reason}", "write it as ((a b) c)") from reason
+    faults = [no_join_of(tree, query) for query in queries]
+    if None not in faults:
+        raise PenstockError(*next(fault for fault in faults if fault is not None))
+    pairs = zip(queries, faults, strict=True)
+    return [replace(query, trees=(tree,)) if fault is None else query for query, fault in pairs]
 
 
 def with_plan(query: Query, plan: str | None, one_in: int | None = None) -> Query:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregate, Distinct, Relation, Schema, SetOp, walk_relations
 from penstock.closing.bounds import MOST, Bound, plus
+from penstock.closing.join_trees import input_scope
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.plan.explain import operator_name
 from penstock.plan.fragments import Fragment, Plan
@@ -105,7 +106,8 @@ def _holds(node: Relation, state: State) -> bool:
         case (StatefulOperator.SET_OPERATION, SetOp()):
             return _scope(node.columns) == state.scope
         case (StatefulOperator.JOIN | StatefulOperator.SEMI_JOIN | StatefulOperator.ANTI_JOIN, PhysicalJoin()):
-            return any(column.scope == state.scope for operand in node.operands for column in operand.schema)
+            own = (input_scope(operand) == state.scope for operand in node.operands)
+            return any(own) or any(column.scope == state.scope for each in node.operands for column in each.schema)
     return False
 
 

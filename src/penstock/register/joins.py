@@ -18,6 +18,7 @@ from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import (
     AntiJoin,
     Join,
+    Materialised,
     Range,
     Relation,
     Rows,
@@ -32,6 +33,7 @@ from penstock.closing.blocks import Block, Operand, block_of, flat_block
 from penstock.closing.bounds import UNBOUNDED, BoundKind, badness
 from penstock.closing.contents import appends_only, content, unique_keys
 from penstock.closing.join_graphs import BlockAnalysis, analyse_block, known_constraints, tells_more
+from penstock.closing.join_trees import input_scope
 from penstock.closing.proof import Proof
 from penstock.closing.retention import Retention, listed
 from penstock.register.constant_synopses import ConstantSynopses
@@ -98,7 +100,7 @@ class _Judge:
     def state(self, block: Block, operand: Operand) -> State | None:
         held = content(operand.relation, self.catalog)
         stream = operand.window.stream.occurrence if operand.window else None
-        scope = stream or operand.relation.schema[0].scope
+        scope = stream or _scope(operand.relation)
         if held.is_safe:
             if _rows_of_window(operand.relation):
                 return None
@@ -139,7 +141,7 @@ class _Judge:
         if self.form is None:
             return Retention(operand.label, ())
         stream = operand.window.stream.occurrence if operand.window else None
-        return self.form.retention(stream or operand.relation.schema[0].scope, operand.label)
+        return self.form.retention(stream or input_scope(operand.relation), operand.label)
 
     def _complaint(self, block: Block, operand: Operand) -> str:
         """What keeps a row. A key ends its wait once the one row came that it joins, but that may never come.
@@ -227,6 +229,11 @@ class _Judge:
     def _analysis(self) -> BlockAnalysis | None:
         block = block_of(self.relation)
         return self._once(known_constraints(block, self.catalog), lambda: analyse_block(block, self.catalog))
+
+
+def _scope(relation: Relation) -> str:
+    """What a message points at: a subresult is no piece of the text."""
+    return input_scope(relation) if isinstance(relation, Materialised) else relation.schema[0].scope
 
 
 def _ends_in_time(operand: Operand) -> bool:

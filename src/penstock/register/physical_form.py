@@ -28,6 +28,7 @@ from penstock.closing.declarations import constraint_text
 from penstock.closing.group_closers import Closers, GroupEnding
 from penstock.closing.group_retention import NOTHING_ENDS, GroupRetention
 from penstock.closing.groups import keeps_values, with_endings
+from penstock.closing.join_trees import input_scope
 from penstock.closing.joint_keys import Declared
 from penstock.closing.narrowing import is_narrow, narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
@@ -108,7 +109,7 @@ class PhysicalForm:
         found: dict[str, list[Retention]] = {}
         for node in self._joins:
             for operand, retention in zip(node.operands, self._kept(node), strict=True):
-                found.setdefault(_occurrence(operand) or _scope(operand) or "", []).append(retention)
+                found.setdefault(_occurrence(operand) or input_scope(operand), []).append(retention)
         return found
 
     def _kept(self, node: PhysicalJoin) -> Iterator[Retention]:
@@ -135,7 +136,7 @@ class PhysicalForm:
     def has_buckets(self, holder: StatefulOperator, scope: str, occurrence: str | None) -> bool:
         """Whether joins keep buckets in place of an input's rows; an input that is not joined at all is not kept."""
         joins = [node for node in self._joins if node.kind is _KINDS[holder]]
-        mine = [(join, n) for join in joins for n, operand in enumerate(join.operands) if _scope(operand) == scope]
+        mine = [(join, n) for join in joins for n, operand in enumerate(join.operands) if input_scope(operand) == scope]
         if not mine:
             scans = [node for join in joins for node in walk_relations(join) if isinstance(node, Scan)]
             return occurrence is not None and all(scan.stream.occurrence != occurrence for scan in scans)
@@ -221,12 +222,6 @@ def _occurrence(operand: Relation) -> str | None:
     while isinstance(operand, Distinct | Keep | Select | Project):
         operand = operand.input
     return operand.stream.occurrence if isinstance(operand, Scan) else None
-
-
-def _scope(operand: Relation) -> str | None:
-    if isinstance(operand, Scan):
-        return operand.stream.occurrence
-    return operand.schema[0].scope if operand.schema else None
 
 
 def _all_values_end(ending: GroupEnding) -> bool:

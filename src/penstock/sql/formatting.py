@@ -14,6 +14,7 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from penstock.algebra.join_trees import tree_text
 from penstock.catalog import Connector, Inferred, Within, WithinRows, inferred_text, rate_text
 from penstock.errors import Source, SqlErrors
 from penstock.sql.comments import Comment, StatementLayout, comments, place_comments
@@ -145,8 +146,10 @@ def _create_query(statement: CreateQuery, tall: bool) -> str:
     if statement.name is None:
         return f"{query}\n{allow}" if allow else query
     head = _create("QUERY", statement.creation, statement.name)
-    adaptive = f"WITH (adaptive = '{statement.adaptive}')" if statement.adaptive else ""
-    return f"{' '.join(filter(None, [head, adaptive, allow]))} AS\n{query}"
+    options = [f"adaptive = '{statement.options.adaptive}'"] if statement.options.adaptive else []
+    options += [f"plan = '{tree_text(tree)}'" for tree, _ in statement.options.trees]
+    with_ = f"WITH ({', '.join(options)})" if options else ""
+    return f"{' '.join(filter(None, [head, with_, allow]))} AS\n{query}"
 
 
 def _create_source(statement: CreateStream | CreateTable) -> str:

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from penstock import types
 from penstock.algebra.expressions import Column, Expr, columns
+from penstock.algebra.named_joins import no_join_of
 from penstock.algebra.relations import (
     Aggregate,
     Distinct,
@@ -45,7 +46,7 @@ from penstock.sql.grouping import Grouping, bind_keys, has_aggregate
 from penstock.sql.scalars import bind_scalar
 from penstock.sql.scope import Scope, UniqueNames
 from penstock.sql.statements import DIALECT
-from penstock.sql.syntax import CreateQuery, Tree
+from penstock.sql.syntax import CreateQuery, QueryOptions, Tree
 from penstock.sql.zone import current_zone
 from penstock.types import common_type
 
@@ -74,7 +75,16 @@ def bind_root(name: str, statement: CreateQuery, env: Environment) -> Query:
         check_on_close(relation, kind, env, on_close, approximate is not None)
         kind = StreamKind.ON_CLOSE
     root = ToStream(kind, relation) if kind else relation
-    return Query(name, root, statement.allow_unbounded, current_zone(), statement.adaptive, approximate)
+    query = Query(name, root, statement.allow_unbounded, current_zone(), statement.options.adaptive, approximate)
+    return _with_trees(query, statement.options, env)
+
+
+def _with_trees(query: Query, options: QueryOptions, env: Environment) -> Query:
+    """The query with the trees of joins that it names, each of which is about one of its joins."""
+    for tree, place in options.trees:
+        if fault := no_join_of(tree, query):
+            env.diagnostics.fail(*fault, place)
+    return replace(query, trees=tuple(tree for tree, _ in options.trees))
 
 
 def _ends_in_groups(tree: Tree) -> bool:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from penstock.algebra.join_trees import parsed
 from penstock.algebra.relations import ADAPTIVE_MODES, Approximate
 from penstock.catalog import Connector, OnViolation
 from penstock.errors import Span
@@ -26,6 +27,7 @@ from penstock.sql.syntax import (
     Drop,
     Name,
     QueryClauses,
+    QueryOptions,
     Statement,
     Tree,
     VariableDef,
@@ -61,7 +63,7 @@ class StatementParser(ConstraintParser):
         query = self.read_query("a query")
         clauses = self.read_clauses()
         return CreateQuery(
-            self._span(), "CREATE", None, query, clauses.allowed, clauses.on_close, None, clauses.approximate
+            self._span(), "CREATE", None, query, clauses.allowed, clauses.on_close, approximate=clauses.approximate
         )
 
     def read_create_statement(self) -> Statement:
@@ -140,32 +142,49 @@ class StatementParser(ConstraintParser):
     def read_create_query(self, creation: Creation) -> CreateQuery:
         name = self.read_name("the query's name")
         allowed = self.read_allow_unbounded()
-        adaptive = self.read_adaptive()
+        options = self.read_query_options()
         allowed = self.read_allow_unbounded() or allowed
         self._expect(TokenType.ALIAS, "AS", "write CREATE QUERY name AS SELECT ...")
         query = self.read_query("the query")
         clauses = self.read_clauses()
         allowed = allowed or clauses.allowed
-        return CreateQuery(
-            self._span(), creation, name, query, allowed, clauses.on_close, adaptive, clauses.approximate
-        )
+        return CreateQuery(self._span(), creation, name, query, allowed, clauses.on_close, options, clauses.approximate)
 
-    def read_adaptive(self) -> str | None:
-        """`WITH (adaptive = 'off')`, the only option of a query."""
+    def read_query_options(self) -> QueryOptions:
+        """`WITH (adaptive = 'off', plan = '((a b) c)')`."""
+        options = QueryOptions()
         if not self._match(TokenType.WITH):
-            return None
+            return options
         self._expect(TokenType.L_PAREN, "( after WITH", "write WITH (adaptive = 'off')")
+        while True:
+            options = self.read_query_option(options)
+            if not self._match(TokenType.COMMA):
+                break
+        self._expect(TokenType.R_PAREN, ")", "close WITH (adaptive = 'off')")
+        return options
+
+    def read_query_option(self, options: QueryOptions) -> QueryOptions:
         key = self._take_word("an option's name")
-        if key.lower() != "adaptive":
-            self.fault(f"a query has no option {key}", "its only option is adaptive", token=self._prev)
+        named = self._prev
         self._match(TokenType.EQ)
         token = self._curr
-        mode = token.text.lower() if token else ""
-        if mode not in ADAPTIVE_MODES:
-            self.fault("expected how far the query adapts", f"write {', '.join(map(repr, ADAPTIVE_MODES))}")
-        self._advance()
-        self._expect(TokenType.R_PAREN, ")", "close WITH (adaptive = 'off')")
-        return mode
+        match key.lower():
+            case "adaptive":
+                mode = token.text.lower() if token else ""
+                if mode not in ADAPTIVE_MODES:
+                    self.fault("expected how far the query adapts", f"write {', '.join(map(repr, ADAPTIVE_MODES))}")
+                self._advance()
+                return replace(options, adaptive=mode)
+            case "plan":
+                if not token or token.token_type is not TokenType.STRING:
+                    self.fault("expected a tree of joins", "write WITH (plan = '((a b) c)')")
+                self._advance()
+                try:
+                    tree = parsed(token.text)
+                except ValueError as reason:
+                    self.fault(f"this is no tree of joins: {reason}", "write WITH (plan = '((a b) c)')", token=token)
+                return replace(options, trees=(*options.trees, (tree, Span(token.start, token.end + 1))))
+        self.fault(f"a query has no option {key}", "its options are adaptive and plan", token=named)
 
     def read_create_assertion(self, creation: Creation) -> CreateAssertion:
         """`FOR stream variable, ... [WHERE premise] THEN [EXISTS stream variable, ... WHERE] conclusion ...`."""

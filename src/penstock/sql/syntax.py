@@ -11,6 +11,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from penstock.algebra.join_trees import TreeJoin
 from penstock.algebra.relations import Approximate
 from penstock.catalog import Connector, OnViolation, Within
 from penstock.errors import Span
@@ -148,6 +149,14 @@ class QueryClauses:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryOptions:
+    """What WITH (...) says of a query: how far it adapts, and trees of joins by which it runs, with their places."""
+
+    adaptive: str | None = None
+    trees: tuple[tuple[TreeJoin, Span], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CreateQuery:
     """`CREATE QUERY name AS ...`; a bare SELECT has no name."""
 
@@ -158,8 +167,7 @@ class CreateQuery:
     allow_unbounded: bool
     #: Where EMIT ON CLOSE stands, if it does.
     on_close: Span | None = None
-    #: What WITH (adaptive = ...) says.
-    adaptive: str | None = None
+    options: QueryOptions = QueryOptions()
     #: APPROXIMATE, and where it stands.
     approximate: tuple[Approximate, Span] | None = None
 

@@ -46,18 +46,11 @@ item(id=1)
 The purge itself, smallest sets of schemes and the paper's graphs are oracles: `tests/reference/punctuation/`.
 """
 
+from penstock.algebra.join_trees import JoinTree, TreeJoin, TreeLeaf
 from penstock.closing.join_predicates import JoinAttribute, JoinEquality
 from penstock.closing.punctuation.defeat import PurgeDefeat, StreamRow, purge_defeat
 from penstock.closing.punctuation.plan_cost import Statistics, rows_held, waiting_time
-from penstock.closing.punctuation.plans import (
-    JoinCost,
-    JoinTree,
-    TreeJoin,
-    TreeLeaf,
-    cheapest_plan,
-    check_plan,
-    safe_plans,
-)
+from penstock.closing.punctuation.plans import JoinCost, cheapest_plan, check_plan, safe_plans
 from penstock.closing.punctuation.purgeability import (
     AtMost,
     AttributeLimit,

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
 
+from penstock.algebra.join_trees import TreeJoin
 from penstock.closing.join_predicates import JoinAttribute
 from penstock.closing.punctuation.join_classes import JoinClasses, join_classes
-from penstock.closing.punctuation.plans import JoinCost, TreeJoin
+from penstock.closing.punctuation.plans import JoinCost
 from penstock.closing.punctuation.purgeability import AtMost, Between, Known, Purgeability, Purgeable, SameAs
 from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme

@@ -13,46 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
 
+from penstock.algebra.join_trees import JoinTree, TreeJoin, TreeLeaf, nodes
 from penstock.closing.punctuation.forward_chaining import SchemeRules, reach, rules_of
 from penstock.closing.punctuation.join_classes import join_classes
 from penstock.closing.punctuation.purgeability import Purgeability, purgeability_by
 from penstock.closing.punctuation.query import PunctuatedJoin
 from penstock.closing.punctuation.schemes import Scheme
-
-
-@dataclass(frozen=True, slots=True)
-class TreeLeaf:
-    """A leaf is a stream."""
-
-    stream: str
-
-    @property
-    def streams(self) -> tuple[str, ...]:
-        return (self.stream,)
-
-    def __str__(self) -> str:
-        return self.stream
-
-
-@dataclass(frozen=True, slots=True)
-class TreeJoin:
-    """A node joins two inputs or, as an MJoin, more."""
-
-    inputs: tuple[JoinTree, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.inputs) < 2 or len(set(self.streams)) != len(self.streams):
-            raise ValueError(f"no join: {self}")
-
-    @property
-    def streams(self) -> tuple[str, ...]:
-        return tuple(stream for each in self.inputs for stream in each.streams)
-
-    def __str__(self) -> str:
-        return f"({' ⋈ '.join(map(str, self.inputs))})"
-
-
-JoinTree = TreeLeaf | TreeJoin
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +66,7 @@ def check_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], plan: JoinTree)
     False
     """
     rules = rules_of(join_classes(query), schemes)
-    return PlanSafety(tuple(JoinSafety(join, _states(rules, join)) for join in _joins(plan)))
+    return PlanSafety(tuple(JoinSafety(join, _states(rules, join)) for join in nodes(plan)))
 
 
 def safe_plans(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> Iterator[JoinTree]:
@@ -213,13 +179,6 @@ def _is_safe(rules: SchemeRules, parts: tuple[tuple[str, ...], ...]) -> bool:
 def _states(rules: SchemeRules, join: TreeJoin) -> tuple[Purgeability, ...]:
     inputs = {stream: each.streams for each in join.inputs for stream in each.streams}
     return tuple(purgeability_by(rules, each.streams, inputs) for each in join.inputs)
-
-
-def _joins(plan: JoinTree) -> Iterator[TreeJoin]:
-    if isinstance(plan, TreeJoin):
-        for each in plan.inputs:
-            yield from _joins(each)
-        yield plan
 
 
 def _partitions(streams: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
