@@ -175,12 +175,14 @@ class EmbeddedRun:
         open_streams = list(self._streams)
         while open_streams:
             self.between_steps()
-            self._find_idle(open_streams)
+            now = self._find_idle(open_streams)
             ready = [stream for stream in open_streams if not stream.quiet]
             if not ready:
                 for engine in self.engines:
                     if engine.pushed_rows or (engine.idle and engine.next_watermark() > engine.watermark):
                         yield from _step_results(engine, engine.advance_in_blocks())
+                for _, idleness in self._idleness:
+                    idleness.rest(now)
                 yield None
                 for stream in open_streams:
                     stream.quiet = False
@@ -211,14 +213,16 @@ class EmbeddedRun:
                 if engine in stream.engines:
                     idleness.delivered(stream.name, self._clock())
 
-    def _find_idle(self, open_streams: Sequence[_Stream]) -> None:
-        """Lets each engine go on without the streams that are idle: their time is over, and no row of them waits."""
+    def _find_idle(self, open_streams: Sequence[_Stream]) -> int:
+        """Lets each engine go on without the streams that are idle now: their time is over, and no row of them waits."""
+        now = self._clock() if self._idleness else 0
         for engine, idleness in self._idleness:
-            due = idleness.due(self._clock()) - engine.idle
+            new = idleness.idle(now) - engine.idle
             for stream in open_streams:
-                if stream.name in due and stream.has_rows():
-                    idleness.delivered(stream.name, self._clock())
-            engine.idle = idleness.idle(self._clock())
+                if stream.name in new and stream.has_rows():
+                    idleness.delivered(stream.name, now)
+            engine.idle = idleness.idle(now)
+        return now
 
     def _within(self, stream: _Stream, batch: pa.RecordBatch) -> int | None:
         """Returns how many rows a step may take by the memory budget; what it makes of steps is recorded."""

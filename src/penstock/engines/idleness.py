@@ -47,9 +47,8 @@ class Idleness:
         self._after = after
         #: Since when streams keep others waiting.
         self._since: dict[str, int] = {}
-        #: When a row arrived last, of any stream, and whether a pause of all has been seen since.
+        #: When a row arrived last, of any stream.
         self._latest: int | None = None
-        self._is_new = False
 
     def __bool__(self) -> bool:
         return bool(self._after)
@@ -61,33 +60,29 @@ class Idleness:
         for other in self._after:
             self._since.setdefault(other, now)
         self._since.pop(stream, None)
-        self._latest, self._is_new = now, True
+        self._latest = now
 
-    def due(self, now: int) -> frozenset[str]:
+    def idle(self, now: int) -> frozenset[str]:
         """Returns the streams that have kept others waiting for as long as they may.
 
         >>> quiet = Idleness({"r": 30, "s": 30})
         >>> quiet.delivered("s", 0)
         >>> quiet.delivered("r", 5), quiet.delivered("r", 25)
         (None, None)
-        >>> quiet.due(34), quiet.due(35)
+        >>> quiet.idle(34), quiet.idle(35)
         (frozenset(), frozenset({'s'}))
         """
         return frozenset(stream for stream, since in self._since.items() if now - since >= self._after[stream])
 
-    def idle(self, now: int) -> frozenset[str]:
-        """Returns the streams that time goes on without; in a pause of all none, once all that arrived is closed.
+    def rest(self, now: int) -> None:
+        """Takes note that all is closed which the streams that were not idle at `now` leave closed.
 
         >>> quiet = Idleness({"r": 30, "s": 30})
-        >>> quiet.delivered("r", 5)
-        >>> quiet.idle(34), quiet.idle(90), quiet.idle(91)
-        (frozenset(), frozenset({'s'}), frozenset())
+        >>> quiet.delivered("r", 5), quiet.idle(90), quiet.rest(90), quiet.idle(91)
+        (None, frozenset({'s'}), None, frozenset())
         """
         if self._paused(now):
-            if not self._is_new:
-                self._since = {}
-            self._is_new = False
-        return self.due(now)
+            self._since = {}
 
     def _paused(self, now: int) -> bool:
         """Returns whether nothing has arrived for so long that every stream which keeps others waiting is due."""

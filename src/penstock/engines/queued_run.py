@@ -180,8 +180,12 @@ class QueuedRun:
         if not self._idleness or not self._may_be_idle:
             return []
         self._may_be_idle = False
-        self.engine.idle = self._idleness.idle(self._clock())
-        return self._waiting()
+        now = self._clock()
+        self.engine.idle = self._idleness.idle(now)
+        waiting = self._waiting()
+        if not waiting:
+            self._idleness.rest(now)
+        return waiting
 
     def _is_ready(self, fragment: Fragment) -> bool:
         """Returns whether all fragments that send to one have closed the same instants.

@@ -42,15 +42,18 @@ class IdleWatch:
     def examine(self) -> None:
         """Tells the cells if other streams are idle than before."""
         with self._lock:
-            now, first = self._read()
-            for name, rows in now.items():
+            latest, first = self._read()
+            now = self._clock()
+            for name, rows in latest.items():
                 if rows > self._rows.setdefault(name, first.get(name, 0)):
-                    self._idleness.delivered(name, self._clock())
+                    self._idleness.delivered(name, now)
                     self._rows[name] = rows
-            idle = {name: self._rows.get(name, 0) for name in self._idleness.idle(self._clock())}
-            if idle.keys() != self._told.keys():
-                self._tell(idle)
-                self._told = idle
+            idle = {name: self._rows.get(name, 0) for name in self._idleness.idle(now)}
+            if idle.keys() == self._told.keys():
+                self._idleness.rest(now)
+                return
+            self._tell(idle)
+            self._told = idle
 
     def begin(self) -> None:
         """Examines the streams from now on, in a thread of its own."""
