@@ -198,6 +198,8 @@ class StreamDef:
     written_unit: TimeUnit | None = None
     #: Columns of data that was handed over which no query can read.
     left_out: tuple[LeftOut, ...] = ()
+    #: After so many microseconds of the wall clock without a row of it time goes on without it; never if it is None.
+    idle: int | None = None
 
     @property
     def unit(self) -> TimeUnit:

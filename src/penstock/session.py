@@ -33,7 +33,7 @@ from penstock.register import UnusedProof, Verdict, refuse_unsafe
 from penstock.sql import bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
 from penstock.sql.system_streams import reads_sysstream
-from penstock.types import duration_text, instant_text
+from penstock.types import duration_text, instant_text, parsed_duration
 
 if TYPE_CHECKING:  # libraries for data are loaded when they are needed
     from penstock.monitor.control import Controls
@@ -119,18 +119,20 @@ class Session:
         timestamp: str,
         unit: str = "",
         delay: int | str | timedelta = 0,
+        idle: int | str | timedelta | None = None,
         constraints: Iterable[str] = (),
     ) -> None:
         """Declares a stream whose rows are handed over, in the order of their arrival.
 
-        `unit` is what a BIGINT timestamp counts, as 'MILLISECONDS'. `delay` is a time, as '5 SECONDS', or microseconds.
-        Constraints are written as in CREATE STREAM.
+        `unit` is what a BIGINT timestamp counts, as 'MILLISECONDS'. `delay` is a time, as '5 SECONDS', or microseconds,
+        and so is `idle`, after which time goes on without the stream. Constraints are written as in CREATE STREAM.
         """
         data = _readable(name, data)
         columns, further = _columns(name, data), list(_each(constraints))
         columns.check_time(timestamp)
-        late = delay if isinstance(delay, str) else duration_text(_microseconds(delay))
-        time = f"TIMESTAMP BY {quoted(timestamp)} {unit} DELAY {late}"
+        time = f"TIMESTAMP BY {quoted(timestamp)} {unit} DELAY {_time_text(delay)}"
+        if idle is not None:
+            time += f" IDLE AFTER {_time_text(idle)}"
         elements = ", ".join((*columns.elements(), *further))
         self._declare(f"CREATE OR REPLACE STREAM {quoted(name)} ({elements}) {time}", columns, further, data)
 
@@ -366,13 +368,14 @@ class Query:
         horizon: int | None = None,
         memory: int | str | None = None,
         scheduling: str = "chain",
+        idle: int | str | timedelta | None = None,
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
     ) -> OpenQuery:
         """Lets rows be pushed to it in this process, by `session.push`, until it is finished or closed.
 
         `memory` is what rows may take, as '512MB', and `scheduling` says what runs first where rows wait: 'chain',
-        'greedy' or 'fifo'.
+        'greedy' or 'fifo'. `changes` goes on without a stream that has been quiet for `idle`, as '30 SECONDS'.
         """
         from penstock.engines.planning import plan_of  # noqa: PLC0415
         from penstock.engines.queued_run import open_queued  # noqa: PLC0415
@@ -384,7 +387,7 @@ class Query:
         handed = {name: _collected(name, data) for name, data in self._session.data.items() if not _is_live(data)}
         with limited(self._effort):
             planned = self._planned = plan_of(self.bound, catalog, cells, forgetting, adaptive)
-        run = open_queued(planned, catalog, handed, horizon, self._admitted.bound.size)
+        run = open_queued(planned, catalog, handed, horizon, self._admitted.bound.size, idle=_idle(idle))
         self._metrics, self._started = [], None
         self._controls = Controls([run.engine])
         if scheduling != run.engine.settings.scheduling:
@@ -481,13 +484,20 @@ class Query:
         cells: int | None = None,
         until_done: bool = False,
         horizon: int | None = None,
+        idle: int | str | timedelta | None = None,
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
     ) -> Any:
-        """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query."""
+        """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query.
+
+        It goes on without a stream that has been quiet for `idle`, as '30 SECONDS', unless it runs `until_done`.
+        """
         from penstock.engines.spark.query import start  # noqa: PLC0415
         from penstock.monitor.control import Controls  # noqa: PLC0415
 
+        if idle is not None and until_done:
+            message = "idle is for queries that wait for new rows, and until_done reads what there is"
+            raise PenstockError(message, "leave one of them out")
         self._admit()
         self._refuse_sysstream()
         spark = self._session.spark
@@ -506,6 +516,7 @@ class Query:
             until_done=until_done,
             forgetting=forgetting,
             planned=planned,
+            idle=_idle(idle),
         )
         self._planned = planned
         self._told, self._controls = -1, Controls([self._started])
@@ -667,8 +678,20 @@ def _is_spark(data: SourceData) -> bool:
     return type(data).__module__.startswith("pyspark.sql")
 
 
-def _microseconds(delay: int | timedelta) -> int:
-    return delay // timedelta(microseconds=1) if isinstance(delay, timedelta) else delay
+def _time_text(given: int | str | timedelta) -> str:
+    if isinstance(given, str):
+        return given
+    return duration_text(given // timedelta(microseconds=1) if isinstance(given, timedelta) else given)
+
+
+def _idle(given: int | str | timedelta | None) -> int | None:
+    """Returns the microseconds of `idle`, of a run."""
+    if given is None:
+        return None
+    found = parsed_duration(_time_text(given))
+    if found is None:
+        raise PenstockError(f"idle={given!r} is not a time", "for example idle='30 SECONDS'")
+    return found
 
 
 def _each(constraints: Iterable[str]) -> Iterable[str]:

@@ -204,6 +204,14 @@ def test_the_clauses_of_a_stream_come_in_any_order() -> None:
     )
 
 
+def test_time_may_go_on_without_a_stream_that_is_quiet() -> None:
+    head = "CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts"
+    assert stream(f"{head} IDLE AFTER 2 MINUTES", "s").idle == 2 * MINUTE
+    both = stream(f"{head} DELAY 1 MINUTE IDLE AFTER 30 SECONDS USING rate", "s")
+    assert (both.delay, both.idle) == (MINUTE, MINUTE // 2)
+    assert stream(head, "s").idle is None
+
+
 def test_options_have_keys_of_many_parts_and_plain_values() -> None:
     text = (
         "CREATE STREAM s (ts TIMESTAMP) TIMESTAMP BY ts USING kafka"

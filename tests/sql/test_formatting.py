@@ -121,7 +121,7 @@ FORMATTED = {
           clustered by (auction) within 1.5 seconds on violation widen, ordered by (ts) inferred(W 500,c 1.50),
           punctuated by (auction) when kind='close' lifespan 240 minutes on violation error, VIRTUAL day date)
           using parquet options('path' 'data/bid', maxFilesPerTrigger=1, `it's`="x")
-          timestamp by ts delay 5000 milliseconds
+          timestamp by ts delay 5000 milliseconds idle after 120 seconds
         """,
         """
         CREATE STREAM bid (
@@ -134,7 +134,7 @@ FORMATTED = {
           ORDERED BY ts INFERRED (c 1.5, w 500),
           PUNCTUATED BY (auction) WHEN kind = 'close' LIFESPAN 4 HOURS ON VIOLATION ERROR,
           VIRTUAL day DATE
-        ) TIMESTAMP BY ts DELAY 5 SECONDS
+        ) TIMESTAMP BY ts DELAY 5 SECONDS IDLE AFTER 2 MINUTES
         USING parquet OPTIONS (path 'data/bid', maxFilesPerTrigger '1', 'it''s' 'x');
         """,
     ),

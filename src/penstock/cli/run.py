@@ -71,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--wait-timeout", metavar="TIME", type=duration, help="drop rows that wait longer for their punctuation"
     )
     parser.add_argument(
+        "--idle", metavar="TIME", type=duration, help="go on without a stream that has been quiet for so long"
+    )
+    parser.add_argument(
         "--spill", action="store_true", help="put rows that are probably unnecessary on disk, so that nothing is lost"
     )
     parser.add_argument(
@@ -137,6 +140,9 @@ def _run(args: argparse.Namespace) -> int:
         require_extra()
     if args.horizon is not None and not args.until_done:
         raise PenstockError("--horizon goes with --until-done", "add --until-done, or leave --horizon out")
+    if args.idle is not None and args.until_done:
+        message = "--idle is for runs that wait for new rows, and --until-done reads what there is"
+        raise PenstockError(message, "leave one of them out")
     outputs = targets(args.out, queries)
     beside = [path for path in (args.metrics, args.metrics and plan_path(args.metrics), args.report) if path]
     refuse_what_is_read([*outputs, *beside], args.file, script)

@@ -49,6 +49,7 @@ def run_embedded(
             forgetting=forgetting(args),
             adaptive=adaptive(args),
             warn=progress.warn,
+            idle=args.idle,
         )
         stack.callback(running.close)
         monitoring = stack.enter_context(monitored(args, watched, progress))

@@ -150,6 +150,7 @@ def _start(
         forgetting=forgetting(args),
         planned=planned,
         warn=progress.warn,
+        idle=args.idle,
     )
     printed = (
         (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None

@@ -129,6 +129,8 @@ class EmbeddedEngine:
         #: Rows that were pushed since the last step, and how many passed the filters of inputs.
         self.pushed_rows = self.delivered_rows = 0
         self._ended: set[str] = set()
+        #: The streams that time goes on without, until they deliver again.
+        self.idle: frozenset[str] = frozenset()
         self._until = 0
         self._steps = 0
         self._metrics_until_now = {name: Progress() for name in self.streams}
@@ -177,6 +179,8 @@ class EmbeddedEngine:
         routed, instants = self.streams[stream].take(batch)
         self._ingest_time[stream] += perf_counter_ns() - begun
         self.pushed_rows += batch.num_rows
+        if batch.num_rows:
+            self.idle -= {stream}
         if self.shows_arrivals and stream in self._own:
             self._arrivals.append(np.unique(instants))
         for each in routed:
@@ -221,7 +225,7 @@ class EmbeddedEngine:
 
     def next_watermark(self) -> int:
         """Returns the first instant that some stream can still add to."""
-        ingests = [ingest for name, ingest in self.streams.items() if name not in self._ended]
+        ingests = [ingest for name, ingest in self.streams.items() if name not in self._ended | self.idle]
         if any(ingest.progress.newest == NEVER for ingest in ingests):
             return self._until
         watermark = min((i.progress.newest - i.definition.delay for i in ingests), default=self._until)
@@ -296,7 +300,8 @@ class EmbeddedEngine:
         self._metrics_until_now[name] = replace(now)
         spent, self._ingest_time[name] = self._ingest_time[name], 0
         filters = [each for _, each in self.streams[name].filters]
-        return source_metrics(partial(made, nanoseconds=spent), name, now, before, filters)
+        made = partial(made, nanoseconds=spent, idle=name in self.idle)
+        return source_metrics(made, name, now, before, filters)
 
     @property
     def schema(self) -> pa.Schema:
@@ -326,6 +331,9 @@ class EmbeddedEngine:
         sweep(self._dictionary, self._stores.code_owners)
 
     def _step_fragment(self, fragment: Fragment, until: int) -> Iterator[pa.Table]:
+        for name in self.idle:
+            progress = self.streams[name].progress
+            progress.closed = max(progress.closed, until)
         if until > 0:
             for batch in self._tables:
                 if batch.fragment == fragment.number:

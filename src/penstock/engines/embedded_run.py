@@ -24,6 +24,7 @@ from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
+from penstock.engines.idleness import NO_TIMEOUTS, Clock, Idleness, timeouts, wall_clock
 from penstock.engines.lateness import NEVER, Progress, earliest
 from penstock.engines.memory_budget import rows_within
 from penstock.engines.planning import plan_of, read_by
@@ -64,7 +65,8 @@ class _Stream:
     name: str
     batches: Batches
     engines: list[EmbeddedEngine]
-    idle: bool = field(default=False)
+    #: Whether it had nothing when it was read last.
+    quiet: bool = field(default=False)
     #: Rows that were read and not pushed yet.
     left: pa.RecordBatch | None = None
 
@@ -83,6 +85,23 @@ class _Stream:
             return batch
         self.left = batch.slice(count)
         return batch.slice(0, count)
+
+    def has_rows(self) -> bool:
+        """Returns whether rows of it have arrived that were not pushed yet."""
+        if self.left is None:
+            self.left = next(self.batches, None)
+        self.quiet &= self.left is None
+        return self.left is not None
+
+    def push(self, batch: pa.RecordBatch) -> None:
+        """Gives rows to all queries that read it; a row is late for all of them if it is late for one.
+
+        Queries that share a window store a row once, and one that went on without the stream has closed its instant.
+        """
+        closed = max(engine.streams[self.name].progress.closed for engine in self.engines)
+        for engine in self.engines:
+            engine.streams[self.name].progress.closed = closed
+            engine.push(self.name, batch)
 
     def _due(self, batch: pa.RecordBatch, until: int | None) -> int:
         """Returns how many rows of a batch are due."""
@@ -107,12 +126,24 @@ class _Stream:
 
 
 class EmbeddedRun:
-    """Queries that run together."""
+    """Queries that run together. `idle_after` has the timeouts of streams that time may go on without."""
 
     def __init__(
-        self, engines: Sequence[EmbeddedEngine], batches: Mapping[str, Batches], warn: Warn = warn_in_python
+        self,
+        engines: Sequence[EmbeddedEngine],
+        batches: Mapping[str, Batches],
+        warn: Warn = warn_in_python,
+        idle_after: Mapping[str, int] = NO_TIMEOUTS,
+        clock: Clock = wall_clock,
     ) -> None:
         self.engines = engines
+        self._clock = clock
+        #: What each engine that may go on without a stream has seen of its streams.
+        self._idleness = [
+            (engine, Idleness({name: after for name, after in idle_after.items() if name in engine.streams}))
+            for engine in engines
+            if idle_after.keys() & engine.streams.keys()
+        ]
         self._streams = [
             _Stream(name, of_stream, [engine for engine in engines if name in engine.streams])
             for name, of_stream in batches.items()
@@ -144,14 +175,17 @@ class EmbeddedRun:
         open_streams = list(self._streams)
         while open_streams:
             self.between_steps()
-            ready = [stream for stream in open_streams if not stream.idle]
+            now = self._find_idle(open_streams)
+            ready = [stream for stream in open_streams if not stream.quiet]
             if not ready:
                 for engine in self.engines:
-                    if engine.pushed_rows:
+                    if engine.pushed_rows or (engine.idle and engine.next_watermark() > engine.watermark):
                         yield from _step_results(engine, engine.advance_in_blocks())
+                for _, idleness in self._idleness:
+                    idleness.rest(now)
                 yield None
                 for stream in open_streams:
-                    stream.idle = False
+                    stream.quiet = False
                 continue
             stream = min(ready, key=_Stream.closed)
             try:
@@ -162,15 +196,33 @@ class EmbeddedRun:
                     engine.end(stream.name)
                 continue
             if batch is None:
-                stream.idle = True
+                stream.quiet = True
                 continue
+            self._delivered(stream, batch)
+            stream.push(batch)
+            self._doubts.examine({stream.name: stream.progress.first})
             for engine in stream.engines:
-                engine.push(stream.name, batch)
-                self._doubts.examine({stream.name: stream.progress.first})
                 if not _may_wait(engine, batch.num_rows):
                     yield from _step_results(engine, engine.advance_in_blocks())
         for engine in self.engines:
             yield from _step_results(engine, engine.finish_in_blocks())
+
+    def _delivered(self, stream: _Stream, batch: pa.RecordBatch) -> None:
+        if batch.num_rows:
+            for engine, idleness in self._idleness:
+                if engine in stream.engines:
+                    idleness.delivered(stream.name, self._clock())
+
+    def _find_idle(self, open_streams: Sequence[_Stream]) -> int:
+        """Lets each engine go on without the streams that are idle now: their time is over, and no row of them waits."""
+        now = self._clock() if self._idleness else 0
+        for engine, idleness in self._idleness:
+            new = idleness.idle(now) - engine.idle
+            for stream in open_streams:
+                if stream.name in new and stream.has_rows():
+                    idleness.delivered(stream.name, now)
+            engine.idle = idleness.idle(now)
+        return now
 
     def _within(self, stream: _Stream, batch: pa.RecordBatch) -> int | None:
         """Returns how many rows a step may take by the memory budget; what it makes of steps is recorded."""
@@ -192,7 +244,7 @@ class EmbeddedRun:
 
         Where operators purge, a stream that is alone is read in small steps, too, so that what can go goes soon.
         """
-        others = [other.closed() for other in open_streams if other is not stream]
+        others = [o.closed() for o in open_streams if o is not stream and not all(o.name in e.idle for e in o.engines)]
         return min(others, default=NEVER if any(engine.forgets for engine in stream.engines) else None)
 
 
@@ -224,10 +276,13 @@ def open_run(
     forgetting: Forgetting = EAGER,
     adaptive: Adaptive = FULL,
     warn: Warn = warn_in_python,
+    idle: int | None = None,
+    clock: Clock = wall_clock,
 ) -> EmbeddedRun:
     """Opens a run over rows that a program provides, by name, and over the files that the catalog names.
 
-    Without `until_done` it waits for more files indefinitely. `warn` is called with warnings.
+    Without `until_done` it waits for more files indefinitely, and streams may be idle: after `idle` microseconds of
+    `clock`, where none are declared. `warn` is called with warnings.
     """
     handed = handed or {}
     plans = [plan_of(query, catalog, cells, forgetting, adaptive) for query in queries]
@@ -247,7 +302,7 @@ def open_run(
             batches[stream.name] = files[stream.name].batches(columns, pruning)
         else:
             batches[stream.name] = files[stream.name].following(columns, pruning)
-    return EmbeddedRun(engines, batches, warn)
+    return EmbeddedRun(engines, batches, warn, NO_TIMEOUTS if until_done else timeouts(streams, idle), clock)
 
 
 def zone_of_all(queries: Sequence[Query]) -> str:

@@ -2,6 +2,8 @@
 
 Lateness depends on arrival order alone. A segment of arrivals can be judged by itself, against its own newest row, and
 again when the rows before it are known: a row is late if either judgement says so.
+
+The one exception is a stream that was idle (`idleness`): rows of instants that were closed without it are late, too.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ class Progress:
     first: int = NEVER
     #: Rows on which a user function failed and gave NULL.
     function_errors: int = 0
+    #: The first instant that was not closed when the stream was idle last.
+    closed: int = 0
 
 
 def earliest(newest: int, delay: int) -> int:
@@ -65,7 +69,7 @@ def on_time(
         bad |= nulls
     exists = ~bad if horizon is None else ~bad & (ts <= horizon)
     newest = np.maximum.accumulate(np.concatenate(([progress.newest], np.where(exists, ts, NEVER))))
-    late = exists & (newest[:-1] != NEVER) & (ts < newest[:-1] - delay)
+    late = exists & ((newest[:-1] != NEVER) & (ts < newest[:-1] - delay) | (ts < progress.closed))
     progress.rows += len(ts)
     progress.bad_rows += int(bad.sum())
     if progress.first == NEVER and not bad.all():
@@ -78,4 +82,4 @@ def on_time(
 
 def _goes_on(ts: Ints, progress: Progress) -> bool:
     """Returns whether rows are in the order of time and not earlier than any row before, as in most streams."""
-    return bool(ts[0] >= max(0, progress.newest) and ts[-1] <= LAST_INSTANT and (ts[1:] >= ts[:-1]).all())
+    return bool(ts[0] >= max(progress.closed, progress.newest) and ts[-1] <= LAST_INSTANT and (ts[1:] >= ts[:-1]).all())

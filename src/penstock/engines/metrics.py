@@ -76,6 +76,8 @@ class OperatorMetrics:
     nanoseconds: int = 0
     #: Of a source the largest timestamp so far.
     newest: int | None = None
+    #: Of a source whether time goes on without it.
+    idle: bool = False
     #: Of a join what its indexes take.
     indexes: tuple[IndexReport, ...] = ()
     #: Of the controls the settings that were changed before this step.

@@ -25,6 +25,7 @@ from penstock.catalog import Catalog
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.files import FileSource
 from penstock.engines.handed import Handed
+from penstock.engines.idleness import NO_TIMEOUTS, Clock, Idleness, timeouts, wall_clock
 from penstock.engines.memory_budget import bytes_that_may_wait, rows_within
 from penstock.engines.planning import read_by
 from penstock.plan.fragments import Fragment, Plan
@@ -51,10 +52,23 @@ class _Measured:
 
 
 class QueuedRun:
-    """One query to which rows are pushed. `proved` is the rows of state at most, where that is a number."""
+    """One query to which rows are pushed. `proved` is the rows of state at most, where that is a number.
 
-    def __init__(self, engine: EmbeddedEngine, proved: int | None = None, strategy: Strategy | None = None) -> None:
+    `idle_after` has the timeouts of streams that time may go on without.
+    """
+
+    def __init__(
+        self,
+        engine: EmbeddedEngine,
+        proved: int | None = None,
+        strategy: Strategy | None = None,
+        idle_after: Mapping[str, int] = NO_TIMEOUTS,
+        clock: Clock = wall_clock,
+    ) -> None:
         self.engine = engine
+        self._idleness, self._clock = Idleness(idle_after), clock
+        #: Whether it may be that another stream is idle than when that was asked last.
+        self._may_be_idle = False
         self._proved = proved
         self._fixed = strategy
         self._streams = list(engine.streams)
@@ -80,6 +94,10 @@ class QueuedRun:
         """Takes rows of a stream. Where they outrun the memory budget, it runs stages first, until there is room."""
         if stream not in self._streams:
             return
+        if self._idleness and batch.num_rows:
+            self._idleness.delivered(stream, self._clock())
+            self.engine.idle -= {stream}
+            self._may_be_idle = True
         waits = self._arrived[self._streams.index(stream)]
         for rows in self._cut(batch):
             self._hold_back(rows.nbytes)
@@ -97,7 +115,7 @@ class QueuedRun:
     def run_next(self) -> bool:
         """Runs one stage, and returns whether any could run."""
         self.between_steps()
-        waiting = self._waiting()
+        waiting = self._waiting() or self._waiting_for_none()
         if not waiting:
             return False
         choose = self._fixed or strategy_of_paths(Scheduling(self.engine.settings.scheduling), self._charts())
@@ -106,6 +124,7 @@ class QueuedRun:
 
     def changes(self) -> Iterator[pa.Table]:
         """Runs all that can run, and yields the changes of the instants that are closed."""
+        self._may_be_idle = True
         while True:
             while self._changes:
                 yield self._changes.popleft()
@@ -155,6 +174,18 @@ class QueuedRun:
             if is_due and self._is_ready(fragment):
                 found.append(Waiting(self._oldest.get(fragment.number, self._arrivals), number))
         return found
+
+    def _waiting_for_none(self) -> list[Waiting]:
+        """Returns what can run without the streams that are idle, when all that could run has."""
+        if not self._idleness or not self._may_be_idle:
+            return []
+        self._may_be_idle = False
+        now = self._clock()
+        self.engine.idle = self._idleness.idle(now)
+        waiting = self._waiting()
+        if not waiting:
+            self._idleness.rest(now)
+        return waiting
 
     def _is_ready(self, fragment: Fragment) -> bool:
         """Returns whether all fragments that send to one have closed the same instants.
@@ -217,16 +248,28 @@ class QueuedRun:
 
 
 def open_queued(
-    planned: Plan, catalog: Catalog, handed: Mapping[str, Handed], horizon: int | None, proved: int | None
+    planned: Plan,
+    catalog: Catalog,
+    handed: Mapping[str, Handed],
+    horizon: int | None,
+    proved: int | None,
+    *,
+    idle: int | None = None,
+    clock: Clock = wall_clock,
 ) -> QueuedRun:
-    """Opens a run by a plan. Its static tables are handed over, or read from where the catalog says."""
+    """Opens a run by a plan. Its static tables are handed over, or read from where the catalog says.
+
+    Streams are idle after `idle` microseconds of `clock` where none are declared.
+    """
+    streams, declared = read_by([planned], catalog)
     tables = {
         table.name: handed[table.name].table(table, planned.query.zone)
         if table.name in handed
         else FileSource(table, planned.query.zone).table()
-        for table in read_by([planned], catalog)[1]
+        for table in declared
     }
-    return QueuedRun(EmbeddedEngine(planned.query, catalog, tables, horizon=horizon, planned=planned), proved)
+    engine = EmbeddedEngine(planned.query, catalog, tables, horizon=horizon, planned=planned)
+    return QueuedRun(engine, proved, idle_after=timeouts(streams, idle), clock=clock)
 
 
 def _senders(fragment: Fragment) -> frozenset[int]:

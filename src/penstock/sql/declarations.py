@@ -79,7 +79,8 @@ def bind_stream_def(statement: CreateStream, diagnostics: Diagnostics, functions
     diagnostics.stop_if_failed()
     unit = statement.unit[0] if statement.unit else None
     delay, connector = statement.delay or 0, statement.connector
-    return StreamDef(statement.name.text, attributes, timestamp, delay, constraints, connector, unit)
+    name = statement.name.text
+    return StreamDef(name, attributes, timestamp, delay, constraints, connector, unit, idle=statement.idle)
 
 
 def bind_table_def(statement: CreateTable, diagnostics: Diagnostics) -> TableDef:

@@ -159,7 +159,8 @@ def _create_source(statement: CreateStream | CreateTable) -> str:
     if isinstance(statement, CreateStream) and statement.timestamp is not None:
         delay = f" DELAY {duration_text(statement.delay)}" if statement.delay else ""
         unit = f" {statement.unit[0].name}" if statement.unit else ""
-        text, gap = f"{text} TIMESTAMP BY {_name(statement.timestamp)}{unit}{delay}", "\n"
+        idle = f" IDLE AFTER {duration_text(statement.idle)}" if statement.idle else ""
+        text, gap = f"{text} TIMESTAMP BY {_name(statement.timestamp)}{unit}{delay}{idle}", "\n"
     return text if statement.connector is None else f"{text}{gap}{connector_text(statement.connector)}"
 
 

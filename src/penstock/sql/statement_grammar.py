@@ -93,6 +93,7 @@ class StatementParser(ConstraintParser):
         elements = self.read_elements()
         timestamp: Name | None = None
         delay: int | None = None
+        idle: int | None = None
         connector: Connector | None = None
         unit: tuple[TimeUnit, Span] | None = None
         while self._curr:
@@ -102,12 +103,25 @@ class StatementParser(ConstraintParser):
                 unit = self.read_time_unit()
                 if self._match_text_seq("DELAY"):
                     delay = self.read_duration("DELAY")
+                if self._match_text_seq("IDLE"):
+                    idle = self.read_idle()
             elif connector is None and self._match(TokenType.USING):
                 connector = self.read_connector()
             else:
-                hint = "TIMESTAMP BY column [unit] [DELAY time] and USING format OPTIONS (...) follow the columns"
+                timed = "TIMESTAMP BY column [unit] [DELAY time] [IDLE AFTER time]"
+                hint = f"{timed} and USING format OPTIONS (...) follow the columns"
                 self._unexpected(self._meant_unit() or hint)
-        return CreateStream(self._span(), creation, name, elements, timestamp, delay, connector, unit)
+        return CreateStream(self._span(), creation, name, elements, timestamp, delay, connector, unit, idle)
+
+    def read_idle(self) -> int:
+        """The rest of `IDLE AFTER 30 SECONDS`, in microseconds."""
+        self._expect_words("AFTER")
+        number = self._curr
+        idle = self.read_duration("IDLE AFTER")
+        if idle == 0:
+            hint = "for example IDLE AFTER 30 SECONDS; without it other streams always wait for this one"
+            self.fault("IDLE AFTER takes a time that is more than zero", hint, number)
+        return idle
 
     def read_time_unit(self) -> tuple[TimeUnit, Span] | None:
         """`SECONDS`, `MILLISECONDS` or another unit, if one is there."""

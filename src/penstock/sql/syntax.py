@@ -120,6 +120,8 @@ class CreateStream:
     connector: Connector | None
     #: The unit that is written behind the timestamp, and where.
     unit: tuple[TimeUnit, Span] | None = None
+    #: How long other streams wait for it while it is quiet.
+    idle: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,7 +234,9 @@ class CellStep:
         return self._address == self._work.addresses.clock
 
     def _read_time(self, received: list[Packet]) -> None:
-        self.clock.read([marker for packet in received for marker in packet.segments], self._work.delays)
+        markers = [marker for packet in received for marker in packet.segments]
+        decided = sorted((p for p in received if p.idle is not None), key=lambda packet: packet.sequence)
+        self.clock.read(markers, self._work.delays, [packet.idle or {} for packet in decided])
         if any(packet.kind is PacketKind.CLOSE for packet in received):
             self.clock.close(self._work.horizon, self._work.own)
 

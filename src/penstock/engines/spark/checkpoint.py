@@ -1,14 +1,17 @@
 """What Penstock keeps in a checkpoint folder beside Spark's own files: the query's fingerprint, and the control files.
 
 `<checkpoint>/penstock/fingerprint` says which query the checkpoint is of. `<checkpoint>/penstock/control` is a source
-of the query from its first start on: a file that appears there closes time, or has settings for the cells. Paths are
-Hadoop's, so the folder may be anywhere that Spark can write to. `<checkpoint>/penstock/lock` is held by the run that
+of the query from its first start on: a file that appears there closes time, has settings for the cells, or says which
+streams are idle. Paths are Hadoop's, so the folder may be anywhere that Spark can write to. `<checkpoint>/penstock/lock` is held by the run that
 continues from the checkpoint.
 """
 
 from __future__ import annotations
 
 import json
+import threading
+import time
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +23,11 @@ from penstock.engines.spark.paths import local_path
 from penstock.engines.spark.work import Work
 from penstock.errors import PenstockError
 
+#: How the names of decisions begin, and how many are kept. A decision follows a micro-batch, and a micro-batch reads all
+#: that there are, so that older ones are of micro-batches which are done.
+_IDLE = "idle-"
+_MOST_DECISIONS = 64
+
 
 class Checkpoint:
     def __init__(self, spark: SparkSession, folder: str) -> None:
@@ -28,6 +36,10 @@ class Checkpoint:
         self._fingerprint = f"{self.folder}/penstock/fingerprint"
         self._control = f"{self.folder}/penstock/control"
         self._lock: Lock | None = None
+        #: Settings and decisions may be written at once, from two threads.
+        self._writing = threading.Lock()
+        #: The sequence numbers of the decisions which streams are idle that are still there.
+        self._decisions: deque[int] = deque()
 
     @property
     def full_path(self) -> str:
@@ -102,6 +114,26 @@ class Checkpoint:
         text = json.dumps({"sequence": sequence, "run": run, "settings": settings})
         self._write(f"{self._control}/settings-{run}-{sequence:09d}", text + "\n")
 
+    def wake(self) -> None:
+        """Writes that no stream is idle, if an earlier start of the query may have said otherwise."""
+        at = self._path(self._control)
+        names = [each.getPath().getName() for each in at.getFileSystem(self._hadoop()).listStatus(at)]
+        self._decisions += sorted(int(name.removeprefix(_IDLE)) for name in names if name.startswith(_IDLE))
+        if self._decisions:
+            self.decide({})
+
+    def decide(self, idle: Mapping[str, int]) -> None:
+        """Writes which streams are idle from now on, each with the rows that there are of it."""
+        sequence = max([time.time_ns(), *(latest + 1 for latest in self._decisions)])
+        self._write(self._decision(sequence), json.dumps({"sequence": sequence, "idle": idle}) + "\n")
+        self._decisions.append(sequence)
+        while len(self._decisions) > _MOST_DECISIONS:
+            at = self._path(self._decision(self._decisions.popleft()))
+            at.getFileSystem(self._hadoop()).delete(at, False)
+
+    def _decision(self, sequence: int) -> str:
+        return f"{self._control}/{_IDLE}{sequence:020d}"
+
     def _read(self, path: str) -> str | None:
         at = self._path(path)
         files = at.getFileSystem(self._hadoop())
@@ -117,11 +149,12 @@ class Checkpoint:
         """Writes a file as a whole or not at all."""
         at, draft = self._path(path), self._path(f"{path.rpartition('/')[0]}/_draft")
         files = at.getFileSystem(self._hadoop())
-        stream = files.create(draft, True)
-        stream.write(bytearray(text.encode()))
-        stream.close()
-        files.delete(at, False)
-        files.rename(draft, at)
+        with self._writing:
+            stream = files.create(draft, True)
+            stream.write(bytearray(text.encode()))
+            stream.close()
+            files.delete(at, False)
+            files.rename(draft, at)
 
     def _jvm(self) -> Any:
         return self._spark.sparkContext._jvm

@@ -77,6 +77,7 @@ def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bo
     if with_streams:
         from_cell["streams"] = {name: asdict(progress) for name, progress in clock.streams.items()}
         from_cell["before"] = {name: asdict(progress) for name, progress in clock.before.items()}
+        from_cell["idle"] = sorted(clock.idle)
     return json.dumps(from_cell)
 
 
@@ -147,6 +148,12 @@ class History:
     def latest(self) -> int:
         """Returns the last micro-batch of which there is a note; -1 before the first."""
         return max(self._reports, default=-1)
+
+    def rows(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Returns how many rows of each stream there are, and how many there were before the first that it has."""
+        with self._lock:
+            latest, first = (self._reports[pick(self._reports)].notes if self._reports else [] for pick in (max, min))
+        return _rows_of(latest, "streams"), _rows_of(first, "before")
 
     def progress(self) -> QueryProgress | None:
         """Returns how far the query is, or None before the first micro-batch is done."""
@@ -231,8 +238,12 @@ def _rate(notes: list[dict[str, Any]], milliseconds: int) -> float:
     return 1000 * (now - before) / max(1, milliseconds)
 
 
+def _rows_of(notes: list[dict[str, Any]], when: str) -> dict[str, int]:
+    return {name: int(p["rows"]) for from_cell in notes for name, p in from_cell.get(when, {}).items()}
+
+
 def _stream_metrics(batch: int, from_cell: Mapping[str, Any], name: str, at: float) -> OperatorMetrics:
     """Returns what a stream did in a batch; notes count since the first start."""
     query = from_cell["operators"][0]["query"] if from_cell["operators"] else ""
-    made = partial(OperatorMetrics, batch, from_cell["watermark"], query, at=at)
+    made = partial(OperatorMetrics, batch, from_cell["watermark"], query, at=at, idle=name in from_cell["idle"])
     return source_metrics(made, name, Progress(**from_cell["streams"][name]), Progress(**from_cell["before"][name]))

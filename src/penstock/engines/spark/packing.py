@@ -41,6 +41,8 @@ class PacketKind(Enum):
     CLOSE = "close"
     #: Settings for all cells from this micro-batch on.
     SETTINGS = "settings"
+    #: The streams that are idle from this micro-batch on.
+    IDLE = "idle"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,6 +70,8 @@ class Packet:
     deltas: Deltas | None = None
     #: Settings, and which start of the query they are of.
     settings: Mapping[str, Any] | None = None
+    #: Streams that are idle, and how many rows of each there were when that was decided.
+    idle: Mapping[str, int] | None = None
 
 
 def rows_packets(
@@ -107,6 +111,10 @@ def settings_packet(sequence: int, settings: Mapping[str, Any]) -> bytes:
     return _packed({"kind": PacketKind.SETTINGS.value, "sequence": sequence, "settings": settings}, [])
 
 
+def idle_packet(sequence: int, idle: Mapping[str, int]) -> bytes:
+    return _packed({"kind": PacketKind.IDLE.value, "sequence": sequence, "idle": idle}, [])
+
+
 def opened(data: bytes, schemas: list[Schema], dictionary: Dictionary) -> Packet:
     """Returns the packet; its rows have codes of this dictionary. `schemas` are those of the inputs."""
     (length,) = struct.unpack_from("<q", data)
@@ -125,6 +133,8 @@ def opened(data: bytes, schemas: list[Schema], dictionary: Dictionary) -> Packet
             return Packet(kind, segments=tuple((Segment(*s[:3]), Progress(*s[3:])) for s in header["segments"]))
         case PacketKind.SETTINGS:
             return Packet(kind, sequence=header["sequence"], settings=header["settings"])
+        case PacketKind.IDLE:
+            return Packet(kind, sequence=header["sequence"], idle=header["idle"])
     return Packet(kind)
 
 

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
+from penstock.engines.idleness import Clock, timeouts, wall_clock
 from penstock.engines.metrics import CONTROLS, OperatorMetrics, StreamProgress
 from penstock.engines.not_null import without_nulls
 from penstock.engines.spark.callbacks import Callbacks
@@ -26,6 +27,7 @@ from penstock.engines.spark.changed_files import refuse_rewritten
 from penstock.engines.spark.checkpoint import Checkpoint
 from penstock.engines.spark.declared import check_whole
 from penstock.engines.spark.deferred import Deferred
+from penstock.engines.spark.idle_watch import IdleWatch
 from penstock.engines.spark.listing import ListedFiles
 from penstock.engines.spark.metrics import NOTES, History, QueryProgress, observed
 from penstock.engines.spark.output import writer
@@ -83,6 +85,10 @@ def build(
         message = "rows are spilled to the checkpoint folder, which a DataFrame does not know"
         raise PenstockError(message, "start the query with start(), or leave spill out")
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting, planned)
+    idle = [stream for stream in work.streams if stream.idle is not None]
+    if idle and control is None:
+        message = f"{idle[0].name} is declared IDLE AFTER a time, and nothing watches the streams of a DataFrame"
+        raise PenstockError(message, "start the query with start(), or declare the stream without it")
     return _build(work, frames, control, observation)
 
 
@@ -101,11 +107,14 @@ def start(
     forgetting: Forgetting = EAGER,
     planned: Plan | None = None,
     warn: Warn = warn_in_python,
+    idle: int | None = None,
+    clock: Clock = wall_clock,
 ) -> RunningQuery:
     """Runs a query into a folder of files, exactly once; the folder's name ends in csv, json or parquet.
 
-    With `until_done` it reads what there is, closes time at the horizon, and ends. `planned` is the query's plan with
-    these cells and this forgetting, if there is one already. `warn` takes what is doubtful.
+    With `until_done` it reads what there is, closes time at the horizon, and ends; without it streams may be idle:
+    after `idle` microseconds of `clock`, where none are declared. `planned` is the query's plan with these cells and
+    this forgetting, if there is one already. `warn` takes what is doubtful.
     """
     check_session(spark, query.zone)
     out, checkpoint = from_here(spark, out), from_here(spark, checkpoint)
@@ -113,6 +122,7 @@ def start(
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting, planned)
     if until_done:
         check_whole(work.streams)
+    idle_after = timeouts(work.streams, idle)
     spill = _spill_folder(spark, checkpoint) if forgetting.spill else None
     kept = Checkpoint(spark, checkpoint)
     with naming(checkpoint):
@@ -125,7 +135,11 @@ def start(
         result = _build(work, frames, kept.control())
         from_files = all(reads_files(frames[stream.name]) for stream in work.streams)
         running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files, warn=warn)
+        with naming(checkpoint):
+            kept.wake()
         running.begin()
+        if not until_done:
+            running.watch_idle(idle_after, clock)
     except BaseException:
         kept.release()
         raise
@@ -179,6 +193,24 @@ class RunningQuery:
         self._changes: list[tuple[int, tuple[SettingChange, ...]]] = []
         self._callbacks = Callbacks()
         self._doubts = UnitDoubts(work.streams, warn)
+        #: The last micro-batch that was examined for doubts.
+        self._examined = -1
+        self.idle_watch: IdleWatch | None = None
+
+    def watch_idle(self, after: Mapping[str, int], clock: Clock = wall_clock) -> None:
+        """Goes on without streams that are idle after these times, from now on."""
+        self.idle_watch = IdleWatch(after, self._rows, self._decide, clock)
+        self.idle_watch.begin()
+
+    def _decide(self, idle: Mapping[str, int]) -> None:
+        with explained(()):
+            self._checkpoint.decide(idle)
+
+    def _rows(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        with explained(()):
+            if self._query is not None:
+                self._history.collect(self._query)
+        return self._history.rows()
 
     def begin(self) -> None:
         """Starts Spark's query."""
@@ -292,7 +324,11 @@ class RunningQuery:
         return {}
 
     def _collect(self) -> None:
-        if self._query is not None and self._history.collect(self._query):
+        if self._query is None:
+            return
+        self._history.collect(self._query)
+        if self._examined < self._history.latest():
+            self._examined = self._history.latest()
             progress = self._history.progress()
             self._doubts.examine({name: s.first for name, s in progress.streams.items()} if progress else {})
 
@@ -305,6 +341,8 @@ class RunningQuery:
 
         On other hosts the directory is removed when the query is started again, or when another starts a day later.
         """
+        if self.idle_watch is not None:
+            self.idle_watch.end()
         StateDirectory(self._work.run).remove()
         if self._work.out is not None and self._id is not None:
             clear_drafts(self._work.out, self._id)

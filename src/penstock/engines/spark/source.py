@@ -34,6 +34,7 @@ from penstock.engines.spark.metrics import source_note
 from penstock.engines.spark.packing import (
     Segment,
     close_packet,
+    idle_packet,
     instants_packet,
     marker_packet,
     rows_packets,
@@ -72,7 +73,7 @@ def packed_files(files: ListedFiles, stream: StreamDef, work: Work) -> DataFrame
 
 
 def packed_control(frame: DataFrame, work: Work) -> DataFrame:
-    """Packs the rows of a control source, each of which closes time or has settings."""
+    """Packs the rows of a control source, each of which closes time, has settings, or says which streams are idle."""
     return frame.mapInArrow(_PackControl(work), PACKETS)
 
 
@@ -153,6 +154,8 @@ def _control_packet(text: str) -> bytes:
     if text == "close":
         return close_packet()
     given = json.loads(text)
+    if "idle" in given:
+        return idle_packet(given["sequence"], given["idle"])
     return settings_packet(given["sequence"], given)
 
 
