@@ -390,12 +390,21 @@ class _Cutter:
         return replace(piece, relation=Watched(piece.relation, tuple(leaves)), routes=routes)
 
     def _bucket_counts(self, relation: BucketCounts) -> _Piece:
-        """Counters are partitioned by the keys beside the bucket; without such keys one cell has them all."""
-        sides = [self._place(self.piece(side), side.schema[: len(relation.keys) - 1]) for side in relation.inputs]
+        """Counters are partitioned by the keys beside the bucket; without such keys one cell has them all.
+
+        Monitors have fragments of their own, also in one cell: they read columns of a sample that counters do not.
+        """
+        width = len(relation.keys) - 1
+        streams = len(relation.counted) + 1
+        sides = [self._place(self.piece(side), side.schema[:width]) for side in relation.inputs[:streams]]
+        shares = sides[0].shares
+        assert shares is not None
+        for monitor in relation.monitors:
+            sides.append(self.received(self.piece(monitor), (monitor.schema[:width] or None,), shares))
         routes = tuple(route for side in sides for route in side.routes)
         keys = [key for number, key in enumerate(relation.keys) if number != relation.place]
         whole = relation.with_inputs(tuple(side.relation for side in sides))
-        return _Piece(whole, routes, sides[0].shares, _seen(whole, _columns(keys)))
+        return _Piece(whole, routes, shares, _seen(whole, _columns(keys)))
 
     def _fall_back(self, relation: FallBack) -> _Piece:
         """Counters have fragments of their own; what they say goes to all that read streams for the exact count."""
