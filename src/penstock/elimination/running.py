@@ -93,15 +93,15 @@ def with_plan(query: Query, plan: str | None, one_in: int | None = None) -> Quer
 
 def _states(counts: BucketCounts, counted: Counting) -> Iterator[State]:
     """Counters of two buckets and tables of monitors: how many rows come does not matter."""
-    words = (len(counts.counted) * (2 * SLOTS + 3) + 3) * 3
-    others = [expression_text(key) for number, key in enumerate(counts.keys) if number != counts.place]
+    words = (len(counts.counted) * (2 * SLOTS + 5) + 4) * 3
+    others = [expression_text(key) for key in counts.further_keys]
     if others:
         bound = Bound(BoundKind.WINDOW, f"{words} counters for each value of {', '.join(others)} in two buckets")
     else:
         bound = entries(words, "counter")
     claim = "rows are counted by bucket, and nothing is kept of a bucket that changes no more"
     proof = Proof(claim, "001, 4.4, with certified intervals", counted.leans_on)
-    scope = counts.keys[0].scope
+    scope = counts.schema[0].scope
     yield State(StatefulOperator.GROUP_BY, None, bound, Theory.WINDOWS, proof, scope)
     yield from _monitor_states(len(counts.monitors), scope)
 

@@ -394,7 +394,8 @@ class _Cutter:
 
         Monitors have fragments of their own, also in one cell: they read columns of a sample that counters do not.
         """
-        width = len(relation.keys) - 1
+        keys = relation.further_keys
+        width = len(keys)
         streams = len(relation.counted) + 1
         sides = [self._place(self.piece(side), side.schema[:width]) for side in relation.inputs[:streams]]
         shares = sides[0].shares
@@ -402,7 +403,6 @@ class _Cutter:
         for monitor in relation.monitors:
             sides.append(self.received(self.piece(monitor), (monitor.schema[:width] or None,), shares))
         routes = tuple(route for side in sides for route in side.routes)
-        keys = [key for number, key in enumerate(relation.keys) if number != relation.place]
         whole = relation.with_inputs(tuple(side.relation for side in sides))
         return _Piece(whole, routes, shares, _seen(whole, _columns(keys)))
 
