@@ -154,6 +154,40 @@ class BucketCounts(Relation):
 
 
 @dataclass(frozen=True, slots=True)
+class CertifiedGroups(Relation):
+    """Groups of one stream that lean on assertions, each with whether it is certain.
+
+    Counters of the same stream say that, and when a group shows: a group of no row shows if it is not certain.
+    """
+
+    groups: Relation
+    counts: Relation
+    #: The number of keys, which both have first, and in the groups those columns behind them that are 0 of no row.
+    keys: int
+    zeros: tuple[bool, ...]
+    certain: Column
+    #: Where the bucket stands among the keys, and how long after its end it changes no more; None: a window's groups.
+    place: int | None
+    buckets: TimeBuckets
+    final_after: int
+    emits: bool = False
+
+    def __post_init__(self) -> None:
+        require(len(self.zeros) == len(self.groups.schema) - self.keys, "a group of no row has a value in each column")
+
+    def _schema(self) -> Schema:
+        return (*self.groups.schema, self.certain)
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.groups, self.counts
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> CertifiedGroups:
+        groups, counts = inputs
+        return replace(self, groups=groups, counts=counts)
+
+
+@dataclass(frozen=True, slots=True)
 class FallBack(Relation):
     """Counters as long as their intervals are narrow enough; an exact count from the bucket after a wider one on.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
-from penstock.algebra.bucket_counts import BucketCounts, FallBack
+from penstock.algebra.bucket_counts import BucketCounts, CertifiedGroups, FallBack
 from penstock.algebra.copies import written
 from penstock.algebra.expressions import (
     And,
@@ -194,6 +194,8 @@ def _line(node: Node) -> str:
             return _aggregate_line(node)
         case BucketCounts():
             return _bucket_counts_line(node)
+        case CertifiedGroups():
+            return "CertifiedGroups: the groups, and whether what they lean on was broken"
         case FallBack():
             return "FallBack to an exact count where an interval is too wide"
         case LinkMonitor():
@@ -221,7 +223,7 @@ def _bucket_counts_line(node: BucketCounts) -> str:
     counted = [f"{'minus' if each.subtracts else 'joined'} within {each.delay}" for each in node.counted]
     when = ", when they close" if node.emits else ""
     by = "windows that slide by" if node.slides else "buckets of"
-    return f"BucketCounts by {by} {buckets.width}{begun}{others}: {_list(counted)}{when}"
+    return f"BucketCounts by {by} {buckets.width}{begun}{others}{': ' if counted else ''}{_list(counted)}{when}"
 
 
 def _alias(name: str, occurrence: str) -> str:

@@ -150,7 +150,7 @@ def note_most(group: int, bucket: int, shape: Ints, streams: Ints, counters: Int
 def crossing(
     group: int, bucket: int, stream: int, is_behind: bool, shape: Ints, streams: Ints, counters: Ints
 ) -> tuple[int, int]:
-    """At least and at most how many pairs cross the boundary at which a bucket begins, or that behind its first instant.
+    """At least and at most how many pairs cross the start of a bucket, or the boundary behind its first instant.
 
     Those that cross the second one are at most so many more as t has rows at that instant, and their rows of d are none
     of that instant. They are no more than the rows of d behind the boundary, either way.

@@ -96,7 +96,7 @@ def count_windows(
 @lean
 def is_boundary_due(t: int, shape: Ints, registers: Ints) -> bool:
     """Whether windows have to be replaced at an instant or before."""
-    return registers[NEXT] != 0 and (registers[NEXT] - 1) * shape[WIDTH] <= t
+    return bool(registers[NEXT] != 0 and (registers[NEXT] - 1) * shape[WIDTH] <= t)
 
 
 @lean

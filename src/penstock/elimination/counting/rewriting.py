@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from penstock.algebra.bucket_counts import (
     WIDE,
     BucketCounts,
+    CertifiedGroups,
     Counted,
     FallBack,
     TimeBuckets,
@@ -89,6 +90,13 @@ class Counting:
         found = () if self.relation is None else walk_relations(self.relation)
         nodes = [node for node in found if isinstance(node, FallBack)]
         return replace(self.query, root=nodes[0].exact, approximate=None) if nodes else None
+
+    @property
+    def groups(self) -> Query | None:
+        """The query whose groups run beside counters, if more than counts is asked for."""
+        found = () if self.relation is None else walk_relations(self.relation)
+        nodes = [node for node in found if isinstance(node, CertifiedGroups)]
+        return replace(self.query, root=nodes[0].groups, approximate=None) if nodes else None
 
     @property
     def leans_on(self) -> tuple[str, ...]:
@@ -183,9 +191,10 @@ def _counted_by(
     for link in sorted(links, key=lambda each: each.lower.is_anti):
         chain.take(link)
     if not chain.counted and not _counts_only(groups):
-        if chain.monitors:
-            raise NotCounted("only counts are watched: to trust the assertions, declare them ON VIOLATION IGNORE")
-        return _of_one_stream(groups, outputs, chain), chain.shown
+        alone = _of_one_stream(groups, chain)
+        if not chain.monitors:
+            return Project(alone, outputs), chain.shown
+        return _watched_groups(query, cut, alone, outputs, chain), chain.shown
     _require_counts(groups)
     return _counters(query, cut, groups, outputs, chain), chain.shown
 
@@ -233,7 +242,7 @@ class _Chain:
         self, root: Member, links: Sequence[Link], keys: Sequence[Expr], catalog: Catalog, one_in: int
     ) -> None:
         self._catalog, self._one_in = catalog, one_in
-        self.root = root
+        self.root, self._links = root, links
         #: The joined streams that no other is joined with, and of each anti-join's stream that which it follows.
         self._last: list[Member] = []
         self._follows: dict[str, str] = {}
@@ -250,7 +259,7 @@ class _Chain:
         self._matches_earlier: list[str] = []
         #: For columns of other streams that keys are given in, those of the root that are equal to them.
         self._equal = {
-            column: self._same_in_root(column, links)
+            column: self._same_in_root(column)
             for column in sorted({c for key in keys for c in columns(key)}, key=str)
             if column.scope != root.name
         }
@@ -261,8 +270,8 @@ class _Chain:
         """A key in columns of the root."""
         return substitute(key, self._equal)
 
-    def _same_in_root(self, column: Column, links: Sequence[Link]) -> Column:
-        found = same_in_root(column, self.root, links, self._catalog)
+    def _same_in_root(self, column: Column) -> Column:
+        found = same_in_root(column, self.root, self._links, self._catalog)
         if found is None:
             text = expression_text(column)
             raise NotCounted(
@@ -322,16 +331,20 @@ class _Chain:
         self._include(follows(link, self._needed(upper), self._catalog))
 
     def _carry_back(self, link: Link) -> None:
-        """If a key is given in columns of a stream that vanishes, all are: then its monitor compares them."""
+        """The columns of a stream that vanishes which have the keys: then its monitor compares them.
+
+        If a key is given in its columns they are needed, since nothing else would see that a row has other keys.
+        """
         name = link.lower.name
-        if all(column.scope != name for column in self._equal):
-            return
         back = {own: column for column, own in self._equal.items() if column.scope == name}
+        is_needed = bool(back)
         for own in sorted(self._read - back.keys(), key=str):
             same = next((c for c in link.lower.occurrence.leaf.schema if c.name == own.name), None)
-            found = None if same is None else same_in_root(same, self.root, (link,), self._catalog)
+            found = None if same is None else same_in_root(same, self.root, self._links, self._catalog)
             if same is None or found is None or found[0] != own:
-                raise NotCounted(f"{name} has no column that is equal to {expression_text(own)}")
+                if is_needed:
+                    raise NotCounted(f"{name} has no column that is equal to {expression_text(own)}")
+                return
             back[own] = same
         self._carried[name] = back
 
@@ -345,8 +358,8 @@ class _Chain:
             raise NotCounted(f"WITHIN is kept by the exact join: {self._matches_earlier[0]}")
 
     def _may_vanish_below(self, upper: Member) -> bool:
-        """Whether what a stream is joined with may vanish: of a stream that vanished itself the keys are not known."""
-        return upper is self.root or (upper.name in self._vanished and not self._keys)
+        """Whether what a stream is joined with may vanish: not if of a stream that did so the keys are not known."""
+        return upper is self.root or (upper.name in self._vanished and upper.name in self._carried)
 
     def _note_most(self, upper: Member, lower: Member, most: int | None) -> None:
         above = self._most[upper.name]
@@ -433,7 +446,7 @@ def _outputs(outputs: tuple[Output, ...], groups: Aggregate, results: tuple[Colu
     return (*shown, Output(outputs[-1].column, results[3]))
 
 
-def _of_one_stream(groups: Aggregate, outputs: tuple[Output, ...], chain: _Chain) -> Relation:
+def _of_one_stream(groups: Aggregate, chain: _Chain) -> Aggregate:
     """The same groups of the bucket stream alone."""
     root = chain.root
     own = set(root.occurrence.leaf.schema)
@@ -443,4 +456,18 @@ def _of_one_stream(groups: Aggregate, outputs: tuple[Output, ...], chain: _Chain
     predicates = root.occurrence.predicates
     below: Relation = Select(root.occurrence.leaf, predicates) if predicates else root.occurrence.leaf
     keys = tuple(replace(key, expr=chain.in_root(key.expr)) for key in groups.keys)
-    return Project(replace(groups, input=below, keys=keys), outputs)
+    return replace(groups, input=below, keys=keys)
+
+
+def _watched_groups(query: Query, cut: _Cut, groups: Aggregate, outputs: tuple[Output, ...], chain: _Chain) -> Relation:
+    """Groups of the bucket stream alone, with what its counters say of the assertions that they lean on."""
+    names = tuple(key.column for key in groups.keys)
+    results = result_columns(groups.schema[0].scope)
+    emits = isinstance(query.root, ToStream) and query.root.kind is StreamKind.ON_CLOSE
+    own = cut.buckets, cut.place
+    counts = BucketCounts(chain.scan, (), *own, names, results, emits, tuple(chain.monitors), chain.matches_for)
+    zeros = tuple(each.function is AggregateFunction.COUNT for each in groups.aggregations)
+    certified = CertifiedGroups(
+        groups, counts, len(names), zeros, results[3], cut.place, cut.buckets, counts.final_after, emits
+    )
+    return Project(certified, (*outputs[:-1], Output(outputs[-1].column, results[3])))
