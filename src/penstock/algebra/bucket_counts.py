@@ -67,6 +67,8 @@ class Counted:
     subtracts: bool
     #: The number of the counted stream each of whose rows one of this one follows; None: the bucket stream.
     above: int | None = None
+    #: Whether only its rows in the window of the bucket stream count.
+    in_window: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,9 @@ class BucketCounts(Relation):
     scan: Relation
     counted: tuple[Counted, ...]
     buckets: TimeBuckets
-    #: Where the bucket stands among the keys.
-    place: int
+    #: Where the bucket stands among the keys; None where buckets are windows that slide by their own length. Of these
+    #: only the last is there, and no key tells it.
+    place: int | None
     keys: Schema
     results: Schema
     #: Whether a bucket shows once, when it can change no more.
@@ -96,11 +99,23 @@ class BucketCounts(Relation):
 
     def __post_init__(self) -> None:
         widths = {len(each.schema) for each in (self.scan, *(each.scan for each in self.counted))}
-        require(widths == {len(self.keys) - 1}, "inputs of bucket counts have its further keys")
-        require(all(len(each.schema) == len(self.keys) for each in self.monitors), "monitors say since when")
+        further = len(self.further_keys)
+        require(widths == {further}, "inputs of bucket counts have its further keys")
+        require(all(len(each.schema) == further + 1 for each in self.monitors), "monitors say since when")
+        require(not self.slides or not (self.emits or self.within or self.buckets.shift), "a window slides on for ever")
         require(all(0 <= each.delay <= self.buckets.width for each in self.counted), "a delay is within a bucket")
         flags = [BOOLEAN] if self.within is None else [BOOLEAN, BOOLEAN]
         require([c.type for c in self.results] == [BIGINT, BIGINT, BIGINT, *flags], "a count, its ends, and BOOLEANs")
+
+    @property
+    def slides(self) -> bool:
+        """Whether its buckets are windows `[RANGE w SLIDE w]`, whose ends are both in them."""
+        return self.place is None
+
+    @property
+    def further_keys(self) -> Schema:
+        """The keys beside the bucket."""
+        return tuple(key for number, key in enumerate(self.keys) if number != self.place)
 
     @property
     def settles_after(self) -> int:
@@ -123,7 +138,7 @@ class BucketCounts(Relation):
     @property
     def ring(self) -> int:
         """How many results are kept of a group."""
-        return 2 + -(-self.final_after // self.buckets.width)
+        return 1 if self.slides else 2 + -(-self.final_after // self.buckets.width)
 
     def _schema(self) -> Schema:
         return self.keys + self.results
@@ -136,6 +151,40 @@ class BucketCounts(Relation):
         (scan, *others), monitors = inputs[: len(self.counted) + 1], inputs[len(self.counted) + 1 :]
         counted = tuple(replace(each, scan=other) for each, other in zip(self.counted, others, strict=True))
         return replace(self, scan=scan, counted=counted, monitors=monitors)
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedGroups(Relation):
+    """Groups of one stream that lean on assertions, each with whether it is certain.
+
+    Counters of the same stream say that, and when a group shows: a group of no row shows if it is not certain.
+    """
+
+    groups: Relation
+    counts: Relation
+    #: The number of keys, which both have first, and in the groups those columns behind them that are 0 of no row.
+    keys: int
+    zeros: tuple[bool, ...]
+    certain: Column
+    #: Where the bucket stands among the keys, and how long after its end it changes no more; None: a window's groups.
+    place: int | None
+    buckets: TimeBuckets
+    final_after: int
+    emits: bool = False
+
+    def __post_init__(self) -> None:
+        require(len(self.zeros) == len(self.groups.schema) - self.keys, "a group of no row has a value in each column")
+
+    def _schema(self) -> Schema:
+        return (*self.groups.schema, self.certain)
+
+    @property
+    def inputs(self) -> tuple[Relation, ...]:
+        return self.groups, self.counts
+
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> CertifiedGroups:
+        groups, counts = inputs
+        return replace(self, groups=groups, counts=counts)
 
 
 @dataclass(frozen=True, slots=True)

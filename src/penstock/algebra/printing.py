@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
-from penstock.algebra.bucket_counts import BucketCounts, FallBack
+from penstock.algebra.bucket_counts import BucketCounts, CertifiedGroups, FallBack
 from penstock.algebra.copies import written
 from penstock.algebra.expressions import (
     And,
@@ -197,6 +197,8 @@ def _line(node: Node) -> str:
             return _aggregate_line(node)
         case BucketCounts():
             return _bucket_counts_line(node)
+        case CertifiedGroups():
+            return "CertifiedGroups: the groups, and whether what they lean on was broken"
         case FallBack():
             return "FallBack to an exact count where an interval is too wide"
         case LinkMonitor():
@@ -220,10 +222,11 @@ def _aggregate_line(node: Aggregate) -> str:
 def _bucket_counts_line(node: BucketCounts) -> str:
     buckets = node.buckets
     begun = f" begun at {(-buckets.shift) % buckets.width}" if buckets.shift else ""
-    others = "".join(f", {_column(key)}" for number, key in enumerate(node.keys) if number != node.place)
+    others = "".join(f", {_column(key)}" for key in node.further_keys)
     counted = [f"{'minus' if each.subtracts else 'joined'} within {each.delay}" for each in node.counted]
     when = ", when they close" if node.emits else ""
-    return f"BucketCounts by buckets of {buckets.width}{begun}{others}: {_list(counted)}{when}"
+    by = "windows that slide by" if node.slides else "buckets of"
+    return f"BucketCounts by {by} {buckets.width}{begun}{others}{': ' if counted else ''}{_list(counted)}{when}"
 
 
 def _alias(name: str, occurrence: str) -> str:
@@ -280,7 +283,8 @@ def _arguments(node: Node) -> dict[str, Json]:
             return {"by": by, "aggregations": [_aggregation(a) for a in aggregations]}
         case BucketCounts():
             counted: list[Json] = [{"delay": each.delay, "subtracts": each.subtracts} for each in node.counted]
-            return {"width": node.buckets.width, "shift": node.buckets.shift, "counted": counted, "emits": node.emits}
+            kind = {"width": node.buckets.width, "shift": node.buckets.shift, "slides": node.slides}
+            return {**kind, "counted": counted, "emits": node.emits}
         case SetOp():
             return {"operator": _set_operator(node)}
         case ToStream(kind, _):

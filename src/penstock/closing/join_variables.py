@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.algebra.bucket_counts import BucketCounts, FallBack, FallenBack
+from penstock.algebra.bucket_counts import BucketCounts, CertifiedGroups, FallBack, FallenBack
 from penstock.algebra.expressions import Column, Comparator, Compare
 from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.physical import Keep, Received, Scan
@@ -97,7 +97,7 @@ def is_monotone(relation: Relation) -> bool:
             return kind is not JoinKind.ANTI and all(map(is_monotone, operands))
         case PipelinedFilters(left, window=window):
             return window is None and is_monotone(left)
-        case GroupEnding(emits=True) | BucketCounts(emits=True) | LinkMonitor():
+        case GroupEnding(emits=True) | BucketCounts(emits=True) | CertifiedGroups(emits=True) | LinkMonitor():
             return True
         case FallBack(emits_after=after) | FallenBack(FallBack(emits_after=after)):
             return after is not None

@@ -91,8 +91,9 @@ def verdict_of(query: Query, catalog: Catalog, origin: Origin | None = None) -> 
         watching = [state for each in runs.monitors for state in _monitor_states(1, each.child.schema[0].scope)]
         return replace(verdict, states=(*verdict.states, *watching))
     states = tuple(_states(counts, runs.counting))
-    if runs.counting.exact is not None:
-        exact = check_query(runs.counting.exact, catalog, origin)
+    beside = runs.counting.exact or runs.counting.groups
+    if beside is not None:
+        exact = check_query(beside, catalog, origin)
         return replace(exact, query=runs.query, states=(*states, *exact.states))
     return Verdict(runs.query, catalog, states, origin, effort=limit())
 
@@ -144,16 +145,20 @@ def with_plan(query: Query, plan: str | None, one_in: int | None = None) -> Quer
 
 def _states(counts: BucketCounts, counted: Counting) -> Iterator[State]:
     """Counters of two buckets and tables of monitors: how many rows come does not matter."""
-    words = (len(counts.counted) * (2 * SLOTS + 3) + 3) * 3
-    others = [expression_text(key) for number, key in enumerate(counts.keys) if number != counts.place]
+    words = (len(counts.counted) * (2 * SLOTS + 5) + 4) * 3
+    others = [expression_text(key) for key in counts.further_keys]
     if others:
         bound = Bound(BoundKind.WINDOW, f"{words} counters for each value of {', '.join(others)} in two buckets")
     else:
         bound = entries(words, "counter")
     claim = "rows are counted by bucket, and nothing is kept of a bucket that changes no more"
     proof = Proof(claim, "001, 4.4, with certified intervals", counted.leans_on)
-    scope = counts.keys[0].scope
+    scope = counts.schema[0].scope
     yield State(StatefulOperator.GROUP_BY, None, bound, Theory.WINDOWS, proof, scope)
+    if counted.groups is not None:
+        kept = Bound(BoundKind.WINDOW, f"the row of each group of {counts.ring + 1} buckets, as it may be marked")
+        held = Proof("nothing is kept of a group that can be marked no more")
+        yield State(StatefulOperator.GROUP_BY, None, kept, Theory.WINDOWS, held, scope)
     yield from _monitor_states(len(counts.monitors), scope)
 
 

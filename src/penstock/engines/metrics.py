@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from penstock.adaptive.decisions import reported
@@ -86,7 +87,28 @@ class OperatorMetrics:
     at: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        found: dict[str, Any] = dict(zip(_NAMES, _VALUES(self), strict=True))
+        for name in _NESTED:
+            if found[name]:
+                found[name] = _plain(found[name])
+        return found
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value with dataclasses as dictionaries, as `asdict` does."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return type(value)(map(_plain, value)) if isinstance(value, tuple | list) else value
+
+
+#: The names of all fields, what gives their values, and those that may hold more than a number or a text.
+_NAMES = tuple(each.name for each in fields(OperatorMetrics))
+_VALUES = attrgetter(*_NAMES)
+_NESTED = tuple(
+    each.name for each in fields(OperatorMetrics) if str(each.type) not in ("int", "str", "int | None", "str | None")
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ def mix_bytes(offsets: NDArray[np.int32], data: NDArray[np.uint8], states: Ints)
 
 @lean
 def pick(states: Ints, one_in: int, picked: NDArray[np.bool_]) -> None:
-    """Which rows are in the sample: one key in so many."""
+    """Which rows are in the sample: one key in so many, those with the lowest hashes. To compare costs no division."""
+    limit = ((1 << 63) - 1) // one_in
     for i in range(len(states)):
-        picked[i] = (states[i] >> 20) % one_in == 0
+        picked[i] = states[i] <= limit

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from penstock.algebra.bucket_counts import WIDE, BucketCounts, FallBack, FallenBack
+from penstock.algebra.bucket_counts import WIDE, BucketCounts, CertifiedGroups, FallBack, FallenBack
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
 from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.physical import Keep, Received, Scan, physical
@@ -201,6 +201,10 @@ def physical_plan(relation: Relation, wanted: Wanted) -> Relation:
         below = relation.input
         exact = physical_plan(below.exact, replace(wanted, emits=False))
         return relation.with_inputs((below.with_inputs((physical(below.counts), exact)),))
+    if isinstance(relation, Project) and isinstance(relation.input, CertifiedGroups):
+        certified = relation.input
+        groups = physical_plan(certified.groups, replace(wanted, emits=False))
+        return relation.with_inputs((certified.with_inputs((groups, physical(certified.counts))),))
     if counts_of(relation) is not None:
         return physical(relation)
     for each in PASSES:
@@ -343,6 +347,8 @@ class _Cutter:
                 return self._ending(relation)
             case BucketCounts():
                 return self._bucket_counts(relation)
+            case CertifiedGroups():
+                return self._certified_groups(relation)
             case FallBack():
                 return self._fall_back(relation)
             case LinkMonitor():
@@ -390,12 +396,31 @@ class _Cutter:
         return replace(piece, relation=Watched(piece.relation, tuple(leaves)), routes=routes)
 
     def _bucket_counts(self, relation: BucketCounts) -> _Piece:
-        """Counters are partitioned by the keys beside the bucket; without such keys one cell has them all."""
-        sides = [self._place(self.piece(side), side.schema[: len(relation.keys) - 1]) for side in relation.inputs]
+        """Counters are partitioned by the keys beside the bucket; without such keys one cell has them all.
+
+        Monitors have fragments of their own, also in one cell: they read columns of a sample that counters do not.
+        """
+        keys = relation.further_keys
+        width = len(keys)
+        streams = len(relation.counted) + 1
+        sides = [self._place(self.piece(side), side.schema[:width]) for side in relation.inputs[:streams]]
+        shares = sides[0].shares
+        assert shares is not None
+        for monitor in relation.monitors:
+            sides.append(self.received(self.piece(monitor), (monitor.schema[:width] or None,), shares))
         routes = tuple(route for side in sides for route in side.routes)
-        keys = [key for number, key in enumerate(relation.keys) if number != relation.place]
         whole = relation.with_inputs(tuple(side.relation for side in sides))
-        return _Piece(whole, routes, sides[0].shares, _seen(whole, _columns(keys)))
+        return _Piece(whole, routes, shares, _seen(whole, _columns(keys)))
+
+    def _certified_groups(self, relation: CertifiedGroups) -> _Piece:
+        """Groups and the counters that speak of them meet by their keys; both have fragments of their own."""
+        shares = (self.cells,) if relation.keys else (1,)
+        sides = [
+            self.received(self.piece(side), (side.schema[: relation.keys] or None,), shares) for side in relation.inputs
+        ]
+        whole = relation.with_inputs(tuple(side.relation for side in sides))
+        routes = tuple(route for side in sides for route in side.routes)
+        return _Piece(whole, routes, shares, _seen(whole, _columns(whole.schema[: relation.keys])))
 
     def _fall_back(self, relation: FallBack) -> _Piece:
         """Counters have fragments of their own; what they say goes to all that read streams for the exact count."""

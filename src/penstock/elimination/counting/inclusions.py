@@ -109,6 +109,31 @@ def precedes(link: Link, catalog: Catalog) -> tuple[Shown, ...] | None:
     return None if exists is None or alone is None else (exists, alone)
 
 
+def same_in_root(column: Column, root: Member, links: Sequence[Link], catalog: Catalog) -> tuple[Column, Shown] | None:
+    """A column of the root that has the value of another stream's wherever they are joined, as is shown."""
+    path = _path(column.scope, links)
+    members = [root, *(link.lower for link in path)]
+    if _is_time(column, members[-1]):
+        return None
+    on = [condition for link in path for condition in link.on]
+    filters = [predicate for member in members for predicate in member.occurrence.predicates]
+    premise, rows = _some_conditions((*on, *filters), members), tuple(map(_row, members))
+    alike = [c for c in root.occurrence.leaf.schema if c.type == column.type and not _is_time(c, root)]
+    for own in sorted(alike, key=lambda each: each.name != column.name):
+        equal = Equal(Cell(root.name, own.name), Cell(column.scope, column.name))
+        goal = Constraint(f"{expression_text(own)} = {expression_text(column)}", rows, premise, (), (equal,))
+        found = _shown(goal, catalog)
+        if found is not None:
+            return own, found
+    return None
+
+
+def _path(name: str, links: Sequence[Link]) -> list[Link]:
+    """The links from the root to a member."""
+    above = next((link for link in links if link.lower.name == name), None)
+    return [] if above is None else [*_path(above.upper.name, links), above]
+
+
 def _one_to_one(link: Link, catalog: Catalog) -> Iterator[Shown]:
     for of, given in ((link.lower, link.upper), (link.upper, link.lower)):
         found = _unique(of, given, link, catalog)

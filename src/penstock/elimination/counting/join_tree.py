@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from penstock.algebra.expressions import Expr, columns
 from penstock.algebra.printing import expression_text
-from penstock.algebra.relations import AntiJoin, Join, Relation, SemiJoin, Unbounded, Window
+from penstock.algebra.relations import AntiJoin, Join, Range, Relation, SemiJoin, Unbounded, Window
 from penstock.elimination.occurrences import Occurrence, occurrence
 from penstock.types import TimeUnit
 
@@ -31,6 +31,12 @@ class Member:
     @property
     def name(self) -> str:
         return self.occurrence.name
+
+    @property
+    def window(self) -> int | None:
+        """The length of its window `[RANGE w SLIDE w]`; None if all of its rows count."""
+        leaf = self.occurrence.leaf
+        return leaf.spec.width if isinstance(leaf, Window) and isinstance(leaf.spec, Range) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +69,19 @@ def join_tree(relation: Relation, root: str) -> tuple[Member, tuple[Link, ...]]:
                 raise NotCounted(f"the conditions of {', '.join(sorted(by_name))} go round in a circle")
             links.append(Link(by_name[upper], by_name[lower], tuple(edges.pop(names))))
             reached.append(lower)
+    _require_nested_windows(by_name[root], links)
     if len(reached) < len(members):
         raise NotCounted(f"{', '.join(sorted(by_name.keys() - set(reached)))} is joined by no condition")
     return by_name[root], tuple(links)
+
+
+def _require_nested_windows(root: Member, links: list[Link]) -> None:
+    """Windows are those of the root, and where a stream has one, so have those that follow it."""
+    for link in links:
+        if link.lower.window not in (None, root.window):
+            raise NotCounted(f"the windows of {root.name} and {link.lower.name} differ")
+        if link.upper is not root and link.upper.window is not None and link.lower.window is None:
+            raise NotCounted(f"{link.upper.name} has a window, and {link.lower.name}, which follows it, has none")
 
 
 def _flat(relation: Relation) -> tuple[tuple[Member, ...], tuple[Expr, ...]]:
@@ -85,11 +101,24 @@ def _member(relation: Relation, is_anti: bool = False) -> Member:
     found = occurrence(relation)
     if found is None or not isinstance(found.leaf, Window):
         raise NotCounted("it joins more than streams")
-    if not isinstance(found.leaf.spec, Unbounded):
-        raise NotCounted(f"{found.name} has a window")
+    require_bucket(found.leaf)
     if found.leaf.stream.unit is not TimeUnit.MICROSECONDS:
         raise NotCounted(f"the time of {found.name} is not in microseconds")
     return Member(found, is_anti)
+
+
+def require_bucket(window: Window) -> None:
+    """Without a window all rows count; a window is counted if it cuts time into buckets."""
+    if not isinstance(window.spec, Unbounded) and sliding(window) is None:
+        raise NotCounted(f"{window.stream.occurrence} has a window that is no bucket, as [RANGE w SLIDE w] is")
+
+
+def sliding(window: Window) -> int | None:
+    """The length of a window that slides by its own length, and so cuts time into buckets; None of any other."""
+    match window.spec:
+        case Range(width, slide) if width == slide:
+            return width
+    return None
 
 
 def timestamps(members: Iterator[Member]) -> dict[str, str]:

@@ -9,12 +9,13 @@ query is exact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.algebra.bucket_counts import (
     WIDE,
     BucketCounts,
+    CertifiedGroups,
     Counted,
     FallBack,
     TimeBuckets,
@@ -35,6 +36,7 @@ from penstock.algebra.relations import (
     Select,
     StreamKind,
     ToStream,
+    Unbounded,
     Window,
     walk_relations,
 )
@@ -46,8 +48,9 @@ from penstock.elimination.counting.inclusions import (
     Shown,
     follows,
     precedes,
+    same_in_root,
 )
-from penstock.elimination.counting.join_tree import Link, Member, NotCounted, join_tree
+from penstock.elimination.counting.join_tree import Link, Member, NotCounted, join_tree, require_bucket, sliding
 from penstock.elimination.counting.time_buckets import time_buckets
 from penstock.elimination.watching import compared_columns, promise, read_rows, time_window
 from penstock.types import BOOLEAN, Kind
@@ -87,6 +90,13 @@ class Counting:
         found = () if self.relation is None else walk_relations(self.relation)
         nodes = [node for node in found if isinstance(node, FallBack)]
         return replace(self.query, root=nodes[0].exact, approximate=None) if nodes else None
+
+    @property
+    def groups(self) -> Query | None:
+        """The query whose groups run beside counters, if more than counts is asked for."""
+        found = () if self.relation is None else walk_relations(self.relation)
+        nodes = [node for node in found if isinstance(node, CertifiedGroups)]
+        return replace(self.query, root=nodes[0].groups, approximate=None) if nodes else None
 
     @property
     def leans_on(self) -> tuple[str, ...]:
@@ -131,35 +141,85 @@ def _rewritten(query: Query, catalog: Catalog) -> tuple[Relation, tuple[Shown, .
             pass
         case _:
             raise NotCounted("it does more with its groups than to show them")
-    place, time, buckets = _bucket_key(groups)
-    root, links = join_tree(groups.input, time.scope)
+    refused: NotCounted | None = None
+    for cut in _cuts(groups):
+        try:
+            return _counted_by(query, cut, groups, outputs, catalog)
+        except NotCounted as reason:
+            refused = refused or reason
+    assert refused is not None, "without buckets there is a reason"
+    raise refused
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What makes the buckets: the occurrence that they are of, how they are cut, and which key tells them, if one."""
+
+    root: str
+    buckets: TimeBuckets
+    place: int | None
+
+
+def _cuts(groups: Aggregate) -> Iterator[_Cut]:
+    """What may make the buckets: windows that slide by their own length, if there are any, or a key."""
+    windows = [w for w in walk_relations(groups.input) if isinstance(w, Window)]
+    sliding_ = [(w.stream.occurrence, width) for w in windows if (width := sliding(w)) is not None]
+    for name, width in sliding_:
+        yield _Cut(name, TimeBuckets(width), None)
+    if sliding_:
+        return
+    times = frozenset(w.stream.timestamp for w in windows)
+    for number, key in enumerate(groups.keys):
+        found = time_buckets(key.expr, times)
+        if found is not None and key.column.type.kind in (Kind.BIGINT, Kind.TIMESTAMP):
+            yield _Cut(found[0].scope, found[1], number)
+            return
+    for window in windows:
+        require_bucket(window)
+    raise NotCounted("it does not group by buckets of a stream's time, such as UNIX_SECONDS(ts) / 300")
+
+
+def _counted_by(
+    query: Query, cut: _Cut, groups: Aggregate, outputs: tuple[Output, ...], catalog: Catalog
+) -> tuple[Relation, tuple[Shown, ...]]:
+    """The query by counters in these buckets, and what was proved for that."""
+    root, links = join_tree(groups.input, cut.root)
     if not links:
         raise NotCounted("it joins nothing")
-    others = tuple(key.expr for number, key in enumerate(groups.keys) if number != place)
-    chain = _Chain(root, others, catalog, query.watched_one_in)
+    others = tuple(key.expr for number, key in enumerate(groups.keys) if number != cut.place)
+    chain = _Chain(root, links, others, catalog, query.watched_one_in)
     for link in sorted(links, key=lambda each: each.lower.is_anti):
         chain.take(link)
     if not chain.counted and not _counts_only(groups):
-        if chain.monitors:
-            raise NotCounted("only counts are watched: to trust the assertions, declare them ON VIOLATION IGNORE")
-        return _of_one_stream(groups, outputs, root), chain.shown
+        alone = _of_one_stream(groups, chain)
+        if not chain.monitors:
+            return Project(alone, outputs), chain.shown
+        return _watched_groups(query, cut, alone, outputs, chain), chain.shown
     _require_counts(groups)
-    counted = chain.counted
+    return _counters(query, cut, groups, outputs, chain), chain.shown
+
+
+def _counters(query: Query, cut: _Cut, groups: Aggregate, outputs: tuple[Output, ...], chain: _Chain) -> Relation:
+    """Counters in place of the groups."""
+    counted, buckets = chain.counted, cut.buckets
     longest = max((each.delay for each in counted), default=0)
     if longest > buckets.width:
         raise NotCounted(f"a bucket of {buckets.width} microseconds is shorter than a delay of {longest}")
     names = tuple(key.column for key in groups.keys)
     results = result_columns(groups.schema[0].scope)
-    emits = kind is StreamKind.ON_CLOSE
-    scan, reach = _keyed(root, others), chain.matches_for
+    emits = isinstance(query.root, ToStream) and query.root.kind is StreamKind.ON_CLOSE
+    scan, reach = chain.scan, chain.matches_for
     within = _within(query) if counted else None
     own = results if within is None else (*results, Column(results[0].scope, WIDE, BOOLEAN))
-    counts = BucketCounts(scan, counted, buckets, place, names, own, emits, tuple(chain.monitors), reach, within)
+    if within is not None and cut.place is None:
+        raise NotCounted("WITHIN is kept by the exact join, which begins with a bucket that is a key")
+    counts = BucketCounts(scan, counted, buckets, cut.place, names, own, emits, tuple(chain.monitors), reach, within)
     below: Relation = counts
-    if within is not None:
+    if within is not None and cut.place is not None:
         chain.require_later_rows()
-        below = FallBack(counts, _exact(groups), buckets, place, results, counts.final_after if counts.emits else None)
-    return Project(below, _outputs(outputs, groups, results)), chain.shown
+        after = counts.final_after if counts.emits else None
+        below = FallBack(counts, _exact(groups), buckets, cut.place, results, after)
+    return Project(below, _outputs(outputs, groups, results))
 
 
 def _within(query: Query) -> Within | None:
@@ -175,22 +235,14 @@ def _exact(groups: Aggregate) -> Aggregate:
     return replace(groups, aggregations=groups.aggregations[:1])
 
 
-def _bucket_key(groups: Aggregate) -> tuple[int, Column, TimeBuckets]:
-    times = frozenset(w.stream.timestamp for w in walk_relations(groups.input) if isinstance(w, Window))
-    for number, key in enumerate(groups.keys):
-        found = time_buckets(key.expr, times)
-        if found is not None and key.column.type.kind in (Kind.BIGINT, Kind.TIMESTAMP):
-            return number, *found
-    raise NotCounted("it does not group by buckets of a stream's time, such as UNIX_SECONDS(ts) / 300")
-
-
 class _Chain:
     """The streams that are counted: the last ones of chains of inclusions, and those of anti-joins with any."""
 
-    def __init__(self, root: Member, keys: Sequence[Expr], catalog: Catalog, one_in: int) -> None:
+    def __init__(
+        self, root: Member, links: Sequence[Link], keys: Sequence[Expr], catalog: Catalog, one_in: int
+    ) -> None:
         self._catalog, self._one_in = catalog, one_in
-        self._keys = keys
-        self._root = root
+        self.root, self._links = root, links
         #: The joined streams that no other is joined with, and of each anti-join's stream that which it follows.
         self._last: list[Member] = []
         self._follows: dict[str, str] = {}
@@ -205,11 +257,33 @@ class _Chain:
         self._antis: list[Member] = []
         #: Why rows may match rows of an earlier bucket.
         self._matches_earlier: list[str] = []
-        read = frozenset(column for key in keys for column in columns(key))
-        strange = sorted(expression_text(column) for column in read if column not in self._carried[root.name])
-        if strange:
-            raise NotCounted(f"{strange[0]} is not a column of {root.name}, whose time makes the buckets")
-        self._read = read
+        #: For columns of other streams that keys are given in, those of the root that are equal to them.
+        self._equal = {
+            column: self._same_in_root(column)
+            for column in sorted({c for key in keys for c in columns(key)}, key=str)
+            if column.scope != root.name
+        }
+        self._keys = tuple(map(self.in_root, keys))
+        self._read = frozenset(column for key in self._keys for column in columns(key))
+
+    def in_root(self, key: Expr) -> Expr:
+        """A key in columns of the root."""
+        return substitute(key, self._equal)
+
+    def _same_in_root(self, column: Column) -> Column:
+        found = same_in_root(column, self.root, self._links, self._catalog)
+        if found is None:
+            text = expression_text(column)
+            raise NotCounted(
+                f"{text} is not a column of {self.root.name}, whose time makes the buckets, nor equal to one"
+            )
+        self.shown += (found[1],)
+        return found[0]
+
+    @property
+    def scan(self) -> Relation:
+        """The rows of the root, as keys."""
+        return _keyed(self.root, self._keys)
 
     @property
     def matches_for(self) -> int | None:
@@ -223,7 +297,13 @@ class _Chain:
         members = [*self._last, *self._antis]
         places = {member.name: place for place, member in enumerate(members)}
         return tuple(
-            Counted(_keyed(m, self._keys_of(m)), self.delays[m.name], m.is_anti, places.get(self._follows[m.name]))
+            Counted(
+                _keyed(m, self._keys_of(m)),
+                self.delays[m.name],
+                m.is_anti,
+                places.get(self._follows[m.name]),
+                m.window is not None,
+            )
             for m in members
         )
 
@@ -233,10 +313,12 @@ class _Chain:
         if upper.is_anti:
             raise NotCounted(f"{lower.name} is joined with {upper.name}, which must not match")
         if not lower.is_anti:
-            vanishing = precedes(link, self._catalog) if self._may_vanish_below(upper) else None
+            may_vanish = lower.window is None and self._may_vanish_below(upper)
+            vanishing = precedes(link, self._catalog) if may_vanish else None
             if vanishing is not None:
                 self._vanished.add(lower.name)
                 self.shown += vanishing
+                self._carry_back(link)
                 least = time_window(link.on, lower.occurrence, upper.occurrence)[0]
                 self._note_most(upper, lower, None if least is None else max(0, -least))
                 exists, alone = vanishing
@@ -244,9 +326,27 @@ class _Chain:
                 return
         if upper.name in self._vanished:
             raise NotCounted(
-                f"{lower.name} is joined with {upper.name}, whose rows come before those of {self._root.name}"
+                f"{lower.name} is joined with {upper.name}, whose rows come before those of {self.root.name}"
             )
         self._include(follows(link, self._needed(upper), self._catalog))
+
+    def _carry_back(self, link: Link) -> None:
+        """The columns of a stream that vanishes which have the keys: then its monitor compares them.
+
+        If a key is given in its columns they are needed, since nothing else would see that a row has other keys.
+        """
+        name = link.lower.name
+        back = {own: column for column, own in self._equal.items() if column.scope == name}
+        is_needed = bool(back)
+        for own in sorted(self._read - back.keys(), key=str):
+            same = next((c for c in link.lower.occurrence.leaf.schema if c.name == own.name), None)
+            found = None if same is None else same_in_root(same, self.root, self._links, self._catalog)
+            if same is None or found is None or found[0] != own:
+                if is_needed:
+                    raise NotCounted(f"{name} has no column that is equal to {expression_text(own)}")
+                return
+            back[own] = same
+        self._carried[name] = back
 
     def require_later_rows(self) -> None:
         """An exact join can begin at any bucket only if no row of it matches one of an earlier bucket."""
@@ -258,8 +358,8 @@ class _Chain:
             raise NotCounted(f"WITHIN is kept by the exact join: {self._matches_earlier[0]}")
 
     def _may_vanish_below(self, upper: Member) -> bool:
-        """Whether what a stream is joined with may vanish: of a stream that vanished itself the keys are not known."""
-        return upper is self._root or (upper.name in self._vanished and not self._keys)
+        """Whether what a stream is joined with may vanish: not if of a stream that did so the keys are not known."""
+        return upper is self.root or (upper.name in self._vanished and upper.name in self._carried)
 
     def _note_most(self, upper: Member, lower: Member, most: int | None) -> None:
         above = self._most[upper.name]
@@ -310,7 +410,9 @@ class _Chain:
 
 def _keyed(member: Member, keys: Sequence[Expr]) -> Relation:
     """The rows of a member that pass its filters, as keys."""
-    leaf, predicates = member.occurrence.leaf, member.occurrence.predicates
+    predicates = member.occurrence.predicates
+    assert isinstance(member.occurrence.leaf, Window)
+    leaf = Window(member.occurrence.leaf.stream, Unbounded())
     rows: Relation = Select(leaf, predicates) if predicates else leaf
     if not keys:
         return Keep(rows, ())
@@ -344,12 +446,28 @@ def _outputs(outputs: tuple[Output, ...], groups: Aggregate, results: tuple[Colu
     return (*shown, Output(outputs[-1].column, results[3]))
 
 
-def _of_one_stream(groups: Aggregate, outputs: tuple[Output, ...], root: Member) -> Relation:
+def _of_one_stream(groups: Aggregate, chain: _Chain) -> Aggregate:
     """The same groups of the bucket stream alone."""
+    root = chain.root
     own = set(root.occurrence.leaf.schema)
-    for expr in (*(key.expr for key in groups.keys), *(a.argument for a in groups.aggregations)):
-        if expr is not None and not columns(expr) <= own:
-            raise NotCounted(f"{expression_text(expr)} is not of {root.name}")
+    for each in groups.aggregations:
+        if each.argument is not None and not columns(each.argument) <= own:
+            raise NotCounted(f"{expression_text(each.argument)} is not of {root.name}")
     predicates = root.occurrence.predicates
     below: Relation = Select(root.occurrence.leaf, predicates) if predicates else root.occurrence.leaf
-    return Project(replace(groups, input=below), outputs)
+    keys = tuple(replace(key, expr=chain.in_root(key.expr)) for key in groups.keys)
+    return replace(groups, input=below, keys=keys)
+
+
+def _watched_groups(query: Query, cut: _Cut, groups: Aggregate, outputs: tuple[Output, ...], chain: _Chain) -> Relation:
+    """Groups of the bucket stream alone, with what its counters say of the assertions that they lean on."""
+    names = tuple(key.column for key in groups.keys)
+    results = result_columns(groups.schema[0].scope)
+    emits = isinstance(query.root, ToStream) and query.root.kind is StreamKind.ON_CLOSE
+    own = cut.buckets, cut.place
+    counts = BucketCounts(chain.scan, (), *own, names, results, emits, tuple(chain.monitors), chain.matches_for)
+    zeros = tuple(each.function is AggregateFunction.COUNT for each in groups.aggregations)
+    certified = CertifiedGroups(
+        groups, counts, len(names), zeros, results[3], cut.place, cut.buckets, counts.final_after, emits
+    )
+    return Project(certified, (*outputs[:-1], Output(outputs[-1].column, results[3])))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from penstock.algebra.bucket_counts import BucketCounts, FallenBack
+from penstock.algebra.bucket_counts import BucketCounts, CertifiedGroups, FallenBack
 from penstock.algebra.expressions import Column, Expr
 from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.physical import Keep, Received, Scan
@@ -37,6 +37,7 @@ from penstock.operators.building.filters import build_filtered_window, build_fil
 from penstock.operators.building.groups import (
     build_aggregate,
     build_bucket_counts,
+    build_certified_groups,
     build_counting,
     build_ending,
     build_fall_back,
@@ -193,6 +194,8 @@ class Builder:
                 return build_ending(self, relation)
             case BucketCounts():
                 return build_bucket_counts(self, relation)
+            case CertifiedGroups():
+                return build_certified_groups(self, relation)
             case FallenBack():
                 return build_fall_back(self, relation)
             case LinkMonitor():

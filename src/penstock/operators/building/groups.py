@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.algebra.bucket_counts import BucketCounts, FallenBack
+from penstock.algebra.bucket_counts import BucketCounts, CertifiedGroups, FallenBack
 from penstock.algebra.expressions import Expr
 from penstock.algebra.link_monitor import LinkMonitor, Watched
 from penstock.algebra.partial_aggregates import has_partial, partial_columns, times_column
@@ -31,6 +31,7 @@ from penstock.operators.groups.aggregate import (
     own_keys,
 )
 from penstock.operators.groups.bucket_counts import BucketCountsOperator
+from penstock.operators.groups.certified_groups import CertifiedGroupsOperator
 from penstock.operators.groups.counting import FUNCTIONS, CountingOperator
 from penstock.operators.groups.ending import Joined
 from penstock.operators.groups.fall_back import FallBackOperator
@@ -271,6 +272,15 @@ def build_bucket_counts(build: Builder, node: BucketCounts) -> BlockNode:
     build.code_owners.append(RowCodeOwner(operator.store.held_column, keys))
     build.gauges.top.counts.append(operator.state_rows)
     return lambda step: operator.step([rows(step) for rows in inputs], step.until)
+
+
+def build_certified_groups(build: Builder, node: CertifiedGroups) -> BlockNode:
+    """Groups of one stream, and counters that say whether they are certain."""
+    groups, counts = (build.rows(below) for below in node.inputs)
+    operator = CertifiedGroupsOperator(build.scope("certified"), node)
+    build.code_owners.append(RowCodeOwner(operator.held_column, node.groups.schema))
+    build.gauges.top.counts.append(operator.state_rows)
+    return in_one_block(lambda step: operator.step(groups(step), counts(step), step.until))
 
 
 def build_fall_back(build: Builder, node: FallenBack) -> BlockNode:

@@ -53,6 +53,8 @@ class ArrowColumns:
         self._repeats: dict[int, bool] = {}
         #: Strings as objects, of the rows that filters are evaluated on just now.
         self._windows: dict[int, _TextWindow] = {}
+        #: Which rows are in samples.
+        self._sampled: dict[tuple[tuple[int, ...], int], Bools] = {}
         #: Booleans as bytes.
         self._bytes: dict[int, Bools] = {}
 
@@ -84,6 +86,12 @@ class ArrowColumns:
 
     def sampled(self, positions: Sequence[int], one_in: int) -> Bools:
         """Which rows have one of the keys in a sample; no code is made of a value."""
+        picked = self._sampled.get((tuple(positions), one_in))
+        if picked is None:
+            picked = self._sampled[tuple(positions), one_in] = self._picked(positions, one_in)
+        return picked
+
+    def _picked(self, positions: Sequence[int], one_in: int) -> Bools:
         states = np.zeros(len(self), np.int64)
         for position in positions:
             array, kind = self._arrays[position], self._types[position].kind

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.algebra.bucket_counts import SLOTS, BucketCounts
-from penstock.kernels import bucket_counts
+from penstock.kernels import bucket_counts, bucket_records, window_counts
 from penstock.operators.blocks import Blocks
 from penstock.synopsis.deltas import Bools, Deltas, assemble, is_null, part_of_rows, row_width
 from penstock.synopsis.key_slots import KeySlots
@@ -27,17 +27,22 @@ class BucketCountsOperator:
     """Inputs have rows of the further keys: of the bucket stream, of those counted beside it, and of monitors."""
 
     def __init__(self, memory: Scope, node: BucketCounts) -> None:
-        self._keys = len(node.keys) - 1
+        self._keys = len(node.further_keys)
+        self._count = window_counts.count_windows if node.slides else bucket_counts.count_rows
+        self._node = node
         self._place, self._step, self._base = node.place, node.buckets.step, node.buckets.base
         self._groups = KeySlots(memory, row_width(self._keys), index="groups", words="latest")
         self.store = self._groups.store
-        streams = [[each.delay, int(each.subtracts), _number(each.above)] for each in node.counted]
-        self._streams = np.array(streams, np.int64).reshape(-1, 3)
+        streams = [[e.delay, int(e.subtracts), _number(e.above), int(e.in_window)] for e in node.counted]
+        self._streams = np.array(streams, np.int64).reshape(-1, 4)
         buckets, after = node.buckets, (node.settles_after, node.final_after)
         within = (-1, 0) if node.within is None else (node.within.millionths, int(node.within.percent))
-        self._shape = np.array([buckets.width, buckets.shift, *after, SLOTS, int(node.emits), node.ring, *within])
+        #: Without any key there is a group, even of nothing.
+        slides, self._always = int(node.slides), node.slides and not node.keys
+        own = [SLOTS, int(node.emits), node.ring, *within, slides, int(self._always)]
+        self._shape = np.array([buckets.width, buckets.shift, *after, *own])
         self._results = len(node.results)
-        words = bucket_counts.group_width(len(streams), SLOTS, node.ring)
+        words = bucket_records.group_width(len(streams), SLOTS, node.ring)
         self._counters = BySlot(memory, "counters", self.store, words)
         self._registers = memory.array("registers", bucket_counts.REGISTERS)
 
@@ -48,13 +53,15 @@ class BucketCountsOperator:
         ts = ts[order]
         sources = np.repeat(self._sources(len(inputs)), [len(each) for each in inputs])[order]
         keys, since = self._keys_and_since(inputs)
-        groups = self._groups.of(np.ascontiguousarray(keys[order] if self._keys else _ONE_GROUP))
-        groups = groups if self._keys else np.repeat(groups, len(ts))
+        own = self._groups.of(np.ascontiguousarray(keys[order] if self._keys else _ONE_GROUP))
+        groups = own if self._keys else np.repeat(own, len(ts))
+        if self._always:
+            self._begin(own)
         held, done = self.store.held(), 0
-        most = max(_BLOCK, len(held) + 1, (4 + 2 * int(self._shape[bucket_counts.RING])) * _longest(ts))
+        most = 2 * len(held) + (4 + 2 * int(self._shape[bucket_records.RING])) * _longest(ts)
         while True:
-            out = np.empty((most, bucket_counts.OUT), np.int64)
-            done, count = bucket_counts.count_rows(
+            out = np.empty((max(_BLOCK, most), bucket_records.OUT), np.int64)
+            done, count = self._count(
                 ts,
                 sources,
                 groups,
@@ -93,14 +100,23 @@ class BucketCountsOperator:
         return len(self.store)
 
     def _is_due(self, until: int) -> bool:
-        return bool(bucket_counts.is_due(until - 1, self._shape, self._registers))
+        is_due = window_counts.is_boundary_due if self._node.slides else bucket_counts.is_due
+        return bool(is_due(until - 1, self._shape, self._registers))
+
+    def _begin(self, groups: Ints) -> None:
+        """The one group is there from instant 0 on."""
+        latest = self._groups.words.array()
+        if not self._registers[window_counts.BEGUN]:
+            self._registers[window_counts.BEGUN] = self._registers[window_counts.NEXT] = 1
+            latest[groups] = 1
 
     def _changes(self, out: Ints) -> Deltas:
         keys = self.store.rows[out[:, 2]]
         columns: list[tuple[Ints, Bools | None]] = [
             (keys[:, column], is_null(keys, column, self._keys)) for column in range(self._keys)
         ]
-        columns.insert(self._place, (out[:, 3] * self._step + self._base, None))
+        if self._place is not None:
+            columns.insert(self._place, (out[:, 3] * self._step + self._base, None))
         columns += [(out[:, word], None) for word in range(4, 4 + self._results)]
         return Deltas(out[:, 0].copy(), out[:, 1].copy(), assemble(columns, len(out)))
 
