@@ -137,3 +137,14 @@ def test_a_range_of_times_is_proposed_where_a_join_waits() -> None:
     texts = [statement for statements in action_texts(verdict) for statement in statements]
     between = "t.ts BETWEEN s.ts - 3600000000 AND s.ts + 3600000000"
     assert f"CREATE OR REPLACE QUERY q AS SELECT s.a FROM s JOIN t ON {between} AND s.a = t.a;" in texts
+
+
+def test_times_of_rows_that_are_distinct_below_a_join_are_no_keys_above_it() -> None:
+    text = f"{DECLARATIONS} CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT) TIMESTAMP BY ts;"
+    joined = "s [RANGE 3 SECONDS] AS r, (SELECT DISTINCT a, b FROM t) AS d"
+    sql = f"SELECT d.a, COUNT(*) AS n FROM {joined} WHERE r.a = d.a AND r.a IN (SELECT u.a FROM s u) GROUP BY d.a"
+    follow = "ALTER STREAM s ADD FOREIGN KEY (a) REFERENCES t (a) WITHIN 1 HOUR, PUNCTUATED BY (a);"
+    back = "ALTER STREAM t ADD UNIQUE (a), FOREIGN KEY (a) REFERENCES s (a) WITHIN 1 HOUR;"
+    for declared in (text, f"{text} {follow} {back}"):
+        (verdict,) = penstock.check(f"{declared} CREATE QUERY q AS {sql}")
+        assert verdict.message

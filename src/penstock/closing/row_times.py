@@ -45,7 +45,15 @@ def _times(node: Aggregate | Distinct, declared: Declared) -> Iterator[Column]:
     assert isinstance(form, Aggregate | Distinct)
     if isinstance(form.input, PhysicalJoin):
         keys: tuple[Expr, ...] = tuple(key.expr for key in form.keys) if isinstance(form, Aggregate) else form.schema
-        yield from named_rows_that_others_follow(form.input, keys, declared)
+        there = frozenset(_grouped(node).schema)
+        # A row below another GROUP BY or DISTINCT may have a time that what is grouped here does not have.
+        yield from (t for t in named_rows_that_others_follow(form.input, keys, declared) if t in there)
+
+
+def _grouped(node: Aggregate | Distinct) -> Relation:
+    """The rows that are grouped, before DISTINCT chooses columns of them."""
+    is_list = isinstance(node, Distinct) and isinstance(node.input, Project)
+    return node.input.inputs[0] if is_list else node.input
 
 
 def _by_times(node: Aggregate | Distinct, times: tuple[Column, ...]) -> Aggregate | Distinct:
