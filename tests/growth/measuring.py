@@ -130,9 +130,15 @@ SEEN = 5
 
 
 def run_growth(
-    script: Script, steps: Sequence[Batches], tables: Mapping[str, pa.Table], cells: int, *, small: bool = True
+    script: Script,
+    steps: Sequence[Batches],
+    tables: Mapping[str, pa.Table],
+    cells: int,
+    *,
+    small: bool = True,
+    longer: int = 1,
 ) -> list[Growth]:
-    """What grows from quarter to quarter of a run."""
+    """What grows from quarter to quarter of a run that is so many times longer than the usual."""
     quarters: list[list[Held]] = [[], [], [], []]
     ends = [len(steps) * number // 4 for number in (1, 2, 3, 4)]
     with small_sizes() if small else swept():
@@ -147,20 +153,21 @@ def run_growth(
                     quarter.append(held(engine))
         engine.finish()
         quarters[-1].append(held(engine))
-    return list(growths(quarters))
+    return list(growths(quarters, longer))
 
 
-def growths(quarters: Sequence[Sequence[Held]]) -> Iterator[Growth]:
+def growths(quarters: Sequence[Sequence[Held]], longer: int = 1) -> Iterator[Growth]:
     """What may be growth: a leak of an entry per 50 rows of input is 80 rows from N to 4 N; noise is less, or falls.
 
-    Arrays have as many used entries as were ever used at once, which varies more, and as much room as a power of two.
+    In a longer run a leak is so many times as large, and noise is not. Arrays have as many used entries as were ever
+    used at once, which varies more, and as much room as a power of two.
     """
-    yield from _grown("rows", _most(quarters, lambda each: sum(each.rows.values())), 1.06, 40)
-    yield from _grown("values in the dictionary", _most(quarters, lambda each: each.values), 1.06, 40)
+    yield from _grown("rows", _most(quarters, lambda each: sum(each.rows.values())), 1.06, 40 * longer)
+    yield from _grown("values in the dictionary", _most(quarters, lambda each: each.values), 1.06, 40 * longer)
     for name in dict.fromkeys(name for quarter in quarters for each in quarter for name in each.used):
         if not name.endswith(_DERIVED):
             used = _most(quarters, lambda each: each.used.get(name, 0))  # noqa: B023
-            yield from _grown(f"used entries of {name}", used, 1.3, 60)
+            yield from _grown(f"used entries of {name}", used, 1.3, 60 * longer)
         room = _most(quarters, lambda each: each.room.get(name, 0))  # noqa: B023
         if room[-1] >= 3 * max(room[0], 2048):
             yield Growth(f"words of {name}", room[0], room[-1])

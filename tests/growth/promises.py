@@ -50,7 +50,7 @@ def growth_over(
     grown = run_growth(script, steps(EPOCHS), tables, cells, small=small)
     if not grown or any(each.is_sure for each in grown):
         return grown
-    confirmed = run_growth(script, steps(4 * EPOCHS), tables, cells, small=small)
+    confirmed = run_growth(script, steps(4 * EPOCHS), tables, cells, small=small, longer=4)
     return [each for each in confirmed if each.what in {suspected.what for suspected in grown}]
 
 
