@@ -33,7 +33,8 @@ def syntax_error(source: Source, fault: Fault, span: Span, at_end: bool) -> SqlE
     """The error for a fault at a place, which may be the end of its statement."""
     if not isinstance(fault, SyntaxFault):
         return SqlError(fault.message, fault.hint, source, span)
-    if _TABLE_FUNCTION.search(source.text[: span.start]):
+    # No more of the text than its statement: texts may have many, each with an error of its own.
+    if _TABLE_FUNCTION.search(source.text, source.text.rfind(";", 0, span.start) + 1, span.start):
         return SqlError(*TABLE_FUNCTION, source, span)
     for pattern, message, hint in _SQLGLOT_MESSAGES:
         if seen := re.match(pattern, fault.message):
