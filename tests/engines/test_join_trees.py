@@ -10,15 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.algebra.join_trees import parsed
-from penstock.algebra.relations import walk_relations
+from penstock.algebra.relations import Join, Materialised, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
+from penstock.closing.join_trees import input_scope
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.elimination import verdict_of
+from penstock.elimination.running import planned
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.monitor.bounds import live_bounds
 from penstock.plan.forgetting import Forgetting
 from penstock.plan.fragments import plan
 from penstock.plan.tree_plans import plans_of
+from penstock.register.physical_form import PhysicalForm
 from penstock.register.refusal import UnsafeQuery, refuse_unsafe
 from penstock.sql import bind_text
 from tests.engines.comparing import batch, bound, embedded, expected, logged
@@ -187,6 +191,32 @@ def joins_of_plan(query, catalog: Catalog) -> list[int]:  # type: ignore[no-unty
     fragments = plan(normalise(query), 1, catalog).fragments
     nodes = [node for each in fragments for node in walk_relations(each.root) if isinstance(node, PhysicalJoin)]
     return [len(node.operands) for node in nodes]
+
+
+def test_the_register_finds_what_a_run_keeps_of_each_input_of_a_tree() -> None:
+    """What it does not find would count as if no join kept it."""
+    subresults = 0
+    for seed in seeds(30, start=400):
+        made = joined_case(seed)
+        tree = planned(with_random_trees(Random(seed), made.query))
+        kept = PhysicalForm(tree.relation, made.catalog)._retentions
+        for node in walk_relations(tree.relation):
+            for operand in node.inputs if isinstance(node, Join) else ():
+                subresults += isinstance(operand, Materialised)
+                assert input_scope(operand) in kept or not isinstance(operand, Materialised), (
+                    seed,
+                    input_scope(operand),
+                )
+    assert subresults > 30
+
+
+def test_the_bound_of_a_subresult_is_shown_at_the_join_that_keeps_it() -> None:
+    select = "SELECT a.ts AS x, b.ts AS y, c.ts AS z FROM a, b, c WHERE a.k = b.k AND b.k = c.k"
+    query, catalog = bound(Case(ONE_KEY, select, {}, None, ""))
+    query = replace(query, trees=(parsed("((a b) c)"),))
+    shown = live_bounds(verdict_of(query, catalog), plan(normalise(query), 1, catalog))
+    scopes = {place: [each.state.scope for each in held.held] for place, held in shown.items()}
+    assert scopes[0, "join1"] == ["(a ⋈ b)"]
 
 
 def test_what_is_left_out_of_a_join_is_left_out_of_its_tree() -> None:

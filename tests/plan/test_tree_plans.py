@@ -88,6 +88,19 @@ def test_an_unsafe_query_has_no_safe_plan() -> None:
     assert found.cheapest is None
 
 
+def test_a_table_below_does_not_end_the_rows_of_a_subresult() -> None:
+    """Rows of u wait for all of s, whatever is known of t."""
+    text = """
+    CREATE STREAM p (k BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM s (k BIGINT, x BIGINT, ts BIGINT{}) TIMESTAMP BY ts;
+    CREATE STREAM u (k BIGINT, ts BIGINT, PUNCTUATED BY (k) FROM p (k)) TIMESTAMP BY ts;
+    CREATE TABLE t (x BIGINT);
+    SELECT s.x FROM s, t, u WHERE s.k = u.k AND s.x = t.x ALLOW UNBOUNDED
+    """
+    assert not safe(plans(text.format("")))
+    assert safe(plans(text.format(", PUNCTUATED BY (k) FROM p (k)"))) >= {"(s ⋈ t ⋈ u)", "((s ⋈ t) ⋈ u)"}
+
+
 @pytest.mark.parametrize("block", range(3))
 def test_a_tree_that_is_called_safe_has_no_state_with_a_future(block: int) -> None:
     """Sound first: brute force finds no row that joins what each join of the tree has let go."""

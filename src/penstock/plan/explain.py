@@ -254,8 +254,16 @@ def _buckets_text(operand: Relation, buckets: Buckets) -> str:
 
 def operand_name(operand: Relation) -> str:
     """What an input of an operator is called: the streams, tables and fragments that it reads."""
-    leaves = (leaf for leaf in walk_relations(operand) if isinstance(leaf, Scan | Table | Received))
-    return " and ".join(dict.fromkeys(map(_leaf_name, leaves)))
+    return " and ".join(dict.fromkeys(map(_leaf_name, _leaves(operand))))
+
+
+def _leaves(relation: Relation) -> Iterator[Leaf]:
+    """The leaves whose rows a relation is made of: evidence says only when they go."""
+    if isinstance(relation, Scan | Table | Received):
+        yield relation
+    below = relation.operands if isinstance(relation, PhysicalJoin) else relation.inputs
+    for each in below[:1] if isinstance(relation, GroupEnding) else below:
+        yield from _leaves(each)
 
 
 def _aggregate_text(aggregation: Aggregation) -> str:

@@ -42,8 +42,8 @@ def join_trees(join: Join) -> Iterator[TreeJoin]:
     >>> for tree in join_trees(join):
     ...     print(tree)
     (a ⋈ b ⋈ c)
-    (a ⋈ (b ⋈ c))
     ((a ⋈ b) ⋈ c)
+    (a ⋈ (b ⋈ c))
     """
     names = input_names(join)
     if names is None:

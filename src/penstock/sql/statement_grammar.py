@@ -180,6 +180,8 @@ class StatementParser(ConstraintParser):
     def read_query_option(self, options: QueryOptions) -> QueryOptions:
         key = self._take_word("an option's name")
         named = self._prev
+        if key.lower() == "adaptive" and options.adaptive is not None:
+            self.fault("the option adaptive is given twice", "leave one of them out", token=named)
         self._match(TokenType.EQ)
         token = self._curr
         match key.lower():

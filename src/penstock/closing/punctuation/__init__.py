@@ -39,8 +39,7 @@ item(id=1)
 | `join_classes.py`       | classes of equal attributes, the graph of the differences                     |
 | `forward_chaining.py`   | which streams a stream reaches                                                |
 | `purgeability.py`       | the verdict on one state, with its proof                                      |
-| `plans.py`              | safe trees of joins, and the cheapest                                         |
-| `plan_cost.py`          | rows held as the cost of a join                                               |
+| `plans.py`              | safe trees of joins, as far as punctuations make them safe                    |
 | `defeat.py`             | input that defeats every plan                                                 |
 
 The purge itself, smallest sets of schemes and the paper's graphs are oracles: `tests/reference/punctuation/`.
@@ -49,8 +48,7 @@ The purge itself, smallest sets of schemes and the paper's graphs are oracles: `
 from penstock.algebra.join_trees import JoinTree, TreeJoin, TreeLeaf
 from penstock.closing.join_predicates import JoinAttribute, JoinEquality
 from penstock.closing.punctuation.defeat import PurgeDefeat, StreamRow, purge_defeat
-from penstock.closing.punctuation.plan_cost import Statistics, rows_held, waiting_time
-from penstock.closing.punctuation.plans import JoinCost, cheapest_plan, check_plan, safe_plans
+from penstock.closing.punctuation.plans import check_plan, safe_plans
 from penstock.closing.punctuation.purgeability import (
     AtMost,
     AttributeLimit,
@@ -72,7 +70,6 @@ __all__ = [
     "ChainStep",
     "FiniteAttribute",
     "JoinAttribute",
-    "JoinCost",
     "JoinDifference",
     "JoinEquality",
     "JoinTree",
@@ -86,14 +83,10 @@ __all__ = [
     "Purgeable",
     "SameAs",
     "Scheme",
-    "Statistics",
     "StreamRow",
     "TreeJoin",
     "TreeLeaf",
-    "cheapest_plan",
     "check_plan",
     "purge_defeat",
-    "rows_held",
     "safe_plans",
-    "waiting_time",
 ]

@@ -1,4 +1,4 @@
-"""Plans: trees of MJoins and binary joins, which of them are safe, and the cheapest safe one (004, 4.1.2 and 5.2).
+"""Plans: trees of MJoins and binary joins, and which of them are safe by punctuations alone (004, 4.1.2 and 5.2).
 
 An input of a join may be a join itself. It has the attributes of all its streams, and their punctuations: where a safe
 join has purged its rows that a punctuation names, it may hand the punctuation on. (Not the end of a table: its rows
@@ -8,10 +8,10 @@ the query implies on them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, product
+from itertools import product
 
 from penstock.algebra.join_trees import JoinTree, TreeJoin, TreeLeaf, nodes
 from penstock.closing.punctuation.forward_chaining import SchemeRules, reach, rules_of
@@ -42,10 +42,6 @@ class PlanSafety:
     @property
     def safe(self) -> bool:
         return all(join.safe for join in self.joins)
-
-
-#: The cost of one join: its inputs, each with the proof that its state is purgeable.
-JoinCost = Callable[[TreeJoin, Sequence[Purgeability]], float]
 
 
 def check_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], plan: JoinTree) -> PlanSafety:
@@ -93,79 +89,12 @@ def safe_plans(query: PunctuatedJoin, schemes: Iterable[Scheme]) -> Iterator[Joi
     yield from plans(query.names)
 
 
-def cheapest_plan(query: PunctuatedJoin, schemes: Iterable[Scheme], cost: JoinCost, most: int = 8) -> JoinTree | None:
-    """Find a safe plan of least cost; None if the query is not safe.
-
-    Up to `most` streams all safe plans compete, by dynamic programming over sets of streams as in System R. Beyond,
-    inputs of the one MJoin are put together two at a time as long as that is safe and cheaper.
-    """
-    rules = rules_of(join_classes(query), schemes)
-    if len(query.names) <= most:
-        best = _cheapest(rules, cost, query.names)
-        return best and best[1]
-    return _grown(rules, cost, query.names)
-
-
-def _cheapest(rules: SchemeRules, cost: JoinCost, names: tuple[str, ...]) -> tuple[float, JoinTree] | None:
-    is_safe = _memory(rules)
-
-    @cache
-    def best(streams: tuple[str, ...]) -> tuple[float, JoinTree] | None:
-        if len(streams) == 1:
-            return 0.0, TreeLeaf(streams[0])
-        least: tuple[float, JoinTree] | None = None
-        for parts in _partitions(streams):
-            if is_safe(parts):
-                inputs = [each for part in parts if (each := best(part)) is not None]
-                if len(inputs) == len(parts):
-                    join = TreeJoin(tuple(plan for _, plan in inputs))
-                    total = cost(join, _states(rules, join)) + sum(below for below, _ in inputs)
-                    if least is None or total < least[0]:
-                        least = total, join
-        return least
-
-    return best(names)
-
-
-def _grown(rules: SchemeRules, cost: JoinCost, names: tuple[str, ...]) -> JoinTree | None:
-    inputs: tuple[JoinTree, ...] = tuple(TreeLeaf(name) for name in names)
-    if not _safe_join(rules, TreeJoin(inputs)):
-        return None
-    total, below, tries = cost(TreeJoin(inputs), _states(rules, TreeJoin(inputs))), 0.0, _TRIES
-    while len(inputs) > 2 and tries:
-        pairs = [pair for pair in map(TreeJoin, combinations(inputs, 2)) if _safe_join(rules, pair)]
-        moves = []
-        for price, pair in sorted(((cost(p, _states(rules, p)), p) for p in pairs), key=lambda move: move[0])[:tries]:
-            top = _put_together(inputs, pair)
-            if _safe_join(rules, top):
-                moves.append((below + price + cost(top, _states(rules, top)), below + price, top.inputs))
-        tries -= min(tries, len(pairs))
-        best = min(moves, key=lambda move: move[0], default=None)
-        if best is None or best[0] >= total:
-            break
-        total, below, inputs = best
-    return TreeJoin(inputs)
-
-
-def _put_together(inputs: tuple[JoinTree, ...], pair: TreeJoin) -> TreeJoin:
-    left, right = pair.inputs
-    return TreeJoin(tuple(pair if each is left else each for each in inputs if each is not right))
-
-
-#: So many joins are costed where there are too many streams to cost all plans.
-_TRIES = 32
-
-
 def _memory(rules: SchemeRules) -> Callable[[tuple[tuple[str, ...], ...]], bool]:
     @cache
     def is_safe(parts: tuple[tuple[str, ...], ...]) -> bool:
         return _is_safe(rules, parts)
 
     return is_safe
-
-
-def _safe_join(rules: SchemeRules, join: TreeJoin) -> bool:
-    return _is_safe(rules, tuple(each.streams for each in join.inputs))
 
 
 def _is_safe(rules: SchemeRules, parts: tuple[tuple[str, ...], ...]) -> bool:
