@@ -55,6 +55,8 @@ class Ingest:
         sharing: Sharing = NOTHING_SHARED,
         tuning: Tuning | None = None,
     ) -> None:
+        if horizon is not None and (not isinstance(horizon, int) or isinstance(horizon, bool)):
+            raise PenstockError(f"the horizon is {horizon!r}", "give whole microseconds since 1970")
         if horizon is not None and horizon > LAST_INSTANT:
             message = f"the horizon {horizon} is beyond the last instant, {LAST_INSTANT}"
             raise PenstockError(message, "give the horizon in microseconds since 1970")
