@@ -100,7 +100,7 @@ class Session:
         """Binds statements after those that came before, and gives the queries among them."""
         return self._take(self._bound(text))
 
-    def _bound(self, text: str) -> Script:
+    def _bound(self, text: object) -> Script:
         if not isinstance(text, str):
             raise PenstockError(f"{type(text).__name__} is no SQL", "give a text")
         return bind_text(text, catalog=self.catalog, zone=self.time_zone).checked()
@@ -206,7 +206,7 @@ class Session:
         found = self._found(text)
         return found if effort is None else Query(self, found.bound, found._origin, effort)
 
-    def _found(self, text: str) -> Query:
+    def _found(self, text: object) -> Query:
         known = self._queries.get(text.strip().lower()) if isinstance(text, str) else None
         if known is not None:
             return known
@@ -481,7 +481,7 @@ class Query:
 
         self._admit()
         self._refuse_sysstream()
-        cells = cells or self._session.spark.sparkContext.defaultParallelism
+        cells = self._session.spark.sparkContext.defaultParallelism if cells is None else cells
         planned, streams, tables = self._frames(cells, EAGER, FULL)
         observation, history = observer(self._session.spark).history(self.name)
         frame = build(
@@ -508,7 +508,7 @@ class Query:
         self._admit()
         self._refuse_sysstream()
         spark = self._session.spark
-        cells = cells or spark.sparkContext.defaultParallelism
+        cells = spark.sparkContext.defaultParallelism if cells is None else cells
         planned, streams, tables = self._frames(cells, forgetting, adaptive)
         self._started = start(
             self.bound,
@@ -691,7 +691,7 @@ def _is_spark(data: SourceData) -> bool:
     return type(data).__module__.startswith("pyspark.sql")
 
 
-def _microseconds(delay: int | timedelta) -> int:
+def _microseconds(delay: object) -> int:
     if isinstance(delay, timedelta):
         return delay // timedelta(microseconds=1)
     if not isinstance(delay, int) or isinstance(delay, bool):
@@ -700,7 +700,7 @@ def _microseconds(delay: int | timedelta) -> int:
     return delay
 
 
-def _each(constraints: Iterable[str]) -> Iterator[str]:
+def _each(constraints: Iterable[object]) -> Iterator[str]:
     if isinstance(constraints, str):
         raise PenstockError("constraints are a list of texts", f"write constraints=[{constraints!r}]")
     for number, text in enumerate(constraints):

@@ -32,7 +32,7 @@ def plan_of(
     return replace(plan(normalise(query), cells, catalog, forgetting), adaptive=own)
 
 
-def require_cells(cells: int) -> None:
+def require_cells(cells: object) -> None:
     """Refuses a number of cells that is none."""
     if not isinstance(cells, int) or isinstance(cells, bool) or cells < 1:
         raise PenstockError(f"cells is {cells!r}", "give a whole number from 1 on")
