@@ -71,3 +71,13 @@ def test_an_option_that_cannot_be_is_refused(option: dict[str, str], said: str) 
     with pytest.raises(penstock.PenstockError) as refused:
         session_of(SCHEMA).query(TEXT).open(**option)  # type: ignore[arg-type]
     assert said in str(refused.value.hint)
+
+
+def test_a_query_that_is_finished_takes_and_gives_nothing() -> None:
+    query = session_of(SCHEMA).query(TEXT)
+    opened = query.open()
+    opened.push("s", rows(0))
+    assert list(opened.finish())
+    for use in (lambda: opened.push("s", rows(500)), lambda: list(opened.changes()), lambda: list(opened.finish())):
+        with pytest.raises(penstock.PenstockError, match="q is closed"):
+            use()

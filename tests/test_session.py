@@ -177,6 +177,7 @@ def test_what_cannot_be_is_refused(session: penstock.Session) -> None:
         session.stream("s", 5, timestamp="a")
     with pytest.raises(penstock.PenstockError, match="the text has 0 queries"):
         session.query("CREATE TABLE t (a INT)")
+    session.sql("CREATE TABLE t (a INT)")
     with pytest.raises(penstock.PenstockError, match="t has no source"):
         session.query("SELECT * FROM t").to_arrow()
 
@@ -206,3 +207,49 @@ def test_constraints_that_are_one_text_are_refused(session: penstock.Session) ->
     with pytest.raises(penstock.PenstockError, match="constraints are a list of texts") as raised:
         session.table("item", ITEMS, constraints="UNIQUE (id)")
     assert raised.value.hint == "write constraints=['UNIQUE (id)']"
+
+
+@pytest.mark.parametrize("constraint", ["UNIQUE (ts)) TIMESTAMP BY ts; DROP STREAM s; --", None])
+def test_constraints_are_texts_of_constraints(constraint: Any) -> None:
+    with pytest.raises(penstock.PenstockError, match="constraints"):
+        penstock.Session().stream("s", pa.table({"ts": [1]}), timestamp="ts", constraints=[constraint])
+
+
+def test_a_delay_is_of_whole_microseconds() -> None:
+    with pytest.raises(penstock.PenstockError, match=r"the delay is 1\.5"):
+        penstock.Session().stream("s", pa.table({"ts": [1]}), timestamp="ts", delay=1.5)  # type: ignore[arg-type]
+
+
+def test_a_text_that_is_not_one_query_changes_nothing(session: penstock.Session) -> None:
+    before = session.catalog
+    with pytest.raises(penstock.PenstockError, match="the text has 0 queries"):
+        session.query("DROP STREAM bid")
+    assert session.catalog is before
+    with pytest.raises(penstock.PenstockError, match="int is no SQL"):
+        session.query(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cells", [0, -1, 1.5, "2", True])
+def test_cells_are_a_whole_number_from_1_on(session: penstock.Session, cells: Any) -> None:
+    query = session.query(TOP)
+    for run in (query.to_arrow, query.explain):
+        with pytest.raises(penstock.PenstockError, match="cells is"):
+            run(cells=cells)
+
+
+def test_a_horizon_is_of_whole_microseconds(session: penstock.Session) -> None:
+    with pytest.raises(penstock.PenstockError, match="the horizon is '5'"):
+        session.query(TOP).to_arrow(horizon="5")  # type: ignore[arg-type]
+
+
+def test_each_batch_has_all_columns() -> None:
+    session = penstock.Session()
+    batches = [pa.record_batch({"a": [1], "ts": [1]}), pa.record_batch({"ts": [2]})]
+    session.stream("s", iter(batches), timestamp="ts")
+    with pytest.raises(penstock.PenstockError, match="s: has no column a"):
+        session.query("SELECT a FROM s [NOW]").to_arrow()
+
+
+def test_changes_of_a_table_are_those_of_a_spark_frame() -> None:
+    with pytest.raises(penstock.PenstockError, match="DataFrame is no Spark DataFrame"):
+        penstock.latest_changes(pd.DataFrame({"_ts": [1], "_op": ["+"], "a": [1]}), "a")

@@ -22,7 +22,8 @@ from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.effort import limited
 from penstock.elimination import running, verdict_of
 from penstock.engines.handed_columns import HandedColumns, quoted, spark_columns
-from penstock.errors import Origin, PenstockError
+from penstock.engines.planning import require_cells
+from penstock.errors import Origin, PenstockError, Source
 from penstock.functions import declare, user_function
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.decisions import Decision, latest_decisions
@@ -30,8 +31,9 @@ from penstock.plan.explain import fragments_text
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
 from penstock.register import UnusedProof, Verdict, refuse_unsafe
-from penstock.sql import bind_text
+from penstock.sql import Script, bind_text
 from penstock.sql.diagnostics import did_you_mean, listed
+from penstock.sql.statements import parse_script
 from penstock.sql.system_streams import reads_sysstream
 from penstock.types import duration_text, instant_text, parsed_duration
 
@@ -66,6 +68,8 @@ def latest_changes(changes: Any, keys: str | Sequence[str]) -> Any:
     """
     from penstock.engines.spark.table_changes import latest_changes as made  # noqa: PLC0415
 
+    if not _is_spark(changes):
+        raise PenstockError(f"{type(changes).__name__} is no Spark DataFrame", "pass on what foreachBatch gets")
     return made(changes, keys)
 
 
@@ -94,7 +98,15 @@ class Session:
 
     def sql(self, text: str) -> list[Query]:
         """Binds statements after those that came before, and gives the queries among them."""
-        script = bind_text(text, catalog=self.catalog, zone=self.time_zone).checked()
+        return self._take(self._bound(text))
+
+    def _bound(self, text: object) -> Script:
+        if not isinstance(text, str):
+            raise PenstockError(f"{type(text).__name__} is no SQL", "give a text")
+        return bind_text(text, catalog=self.catalog, zone=self.time_zone).checked()
+
+    def _take(self, script: Script) -> list[Query]:
+        """Takes over what bound statements declare, and gives the queries among them."""
         self.catalog = script.catalog
         queries = [Query(self, query, script.origin(query)) for query in script.queries]
         self._queries |= {query.name.lower(): query for query in queries}
@@ -130,9 +142,9 @@ class Session:
         data = _readable(name, data)
         columns, further = _columns(name, data), list(_each(constraints))
         columns.check_time(timestamp)
-        time = f"TIMESTAMP BY {quoted(timestamp)} {unit} DELAY {_time_text(delay)}"
+        time = f"TIMESTAMP BY {quoted(timestamp)} {unit} DELAY {_time_text("delay", delay)}"
         if idle is not None:
-            time += f" IDLE AFTER {_time_text(idle)}"
+            time += f" IDLE AFTER {_time_text("idle", idle)}"
         elements = ", ".join((*columns.elements(), *further))
         self._declare(f"CREATE OR REPLACE STREAM {quoted(name)} ({elements}) {time}", columns, further, data)
 
@@ -196,20 +208,20 @@ class Session:
         found = self._found(text)
         return found if effort is None else Query(self, found.bound, found._origin, effort)
 
-    def _found(self, text: str) -> Query:
-        known = self._queries.get(text.strip().lower())
+    def _found(self, text: object) -> Query:
+        known = self._queries.get(text.strip().lower()) if isinstance(text, str) else None
         if known is not None:
             return known
-        if text.strip().isidentifier():
+        if isinstance(text, str) and text.strip().isidentifier():
             names = [query.name for query in self._queries.values()]
             hint = did_you_mean(text, names) or (f"there are {listed(names)}" if names else "declare it with sql(...)")
             raise PenstockError(f"there is no query {text.strip()}", hint)
-        found = self.sql(text)
-        if len(found) != 1:
-            raise PenstockError(
-                f"the text has {len(found)} queries", "give one query to query(...), several to sql(...)"
-            )
-        return found[0]
+        script = self._bound(text)
+        count = len(script.queries)
+        if count != 1:
+            raise PenstockError(f"the text has {count} queries", "give one query to query(...), several to sql(...)")
+        (found,) = self._take(script)
+        return found
 
     def ui(self, port: int = 0, *, address: str = "127.0.0.1") -> PageServer:
         """Shows the queries that run from now on as a page, at `.address`, until `.close()`; needs penstock[ui].
@@ -252,6 +264,8 @@ class Session:
         return {name: data for name, data in self._data.items() if name in self._declared()}
 
     def _declare(self, statement: str, columns: HandedColumns, constraints: list[str], data: SourceData) -> None:
+        if len(parse_script(Source(columns.name, statement)).statements) > 1:
+            raise PenstockError(f"the constraints of {columns.name} hold a statement", "give it to sql(...)")
         try:
             catalog = bind_text(statement, catalog=self.catalog, zone=self.time_zone).checked().catalog
         except PenstockError as error:
@@ -310,7 +324,10 @@ class Query:
         """Returns the plan in normal form, and which joins are not run; with a number of cells its fragments too."""
         with limited(self._effort):
             runs = running(self.bound, self._session.catalog)
-            planned = None if cells is None else plan(normalise(self.bound), cells, self._session.catalog)
+            planned = None
+            if cells is not None:
+                require_cells(cells)
+                planned = plan(normalise(self.bound), cells, self._session.catalog)
         picture = "\n".join([plan_text(runs.shown), *runs.lines()])
         return picture if planned is None else f"{picture}\n\n{fragments_text(planned)}"
 
@@ -467,7 +484,7 @@ class Query:
 
         self._admit()
         self._refuse_sysstream()
-        cells = cells or self._session.spark.sparkContext.defaultParallelism
+        cells = self._session.spark.sparkContext.defaultParallelism if cells is None else cells
         planned, streams, tables = self._frames(cells, EAGER, FULL)
         observation, history = observer(self._session.spark).history(self.name)
         frame = build(
@@ -501,7 +518,7 @@ class Query:
         self._admit()
         self._refuse_sysstream()
         spark = self._session.spark
-        cells = cells or spark.sparkContext.defaultParallelism
+        cells = spark.sparkContext.defaultParallelism if cells is None else cells
         planned, streams, tables = self._frames(cells, forgetting, adaptive)
         self._started = start(
             self.bound,
@@ -611,14 +628,17 @@ class OpenQuery:
 
     def push(self, stream: str, data: SourceData) -> None:
         """Takes rows of a stream; `session.push` gives them to all open queries."""
+        self._require_open()
         self._run.push_all(_readable(stream, data))
 
     def changes(self) -> Iterator[Any]:
         """Works on what waits, and yields Arrow tables of the changes that there are by now."""
+        self._require_open()
         yield from self._told(self._run.changes())
 
     def finish(self) -> Iterator[Any]:
         """Ends its streams, and yields the changes up to the horizon. It is closed then."""
+        self._require_open()
         yield from self._told(self._run.finish())
         self.close()
 
@@ -630,6 +650,10 @@ class OpenQuery:
             self._run.engine.close()
             if self._query._page is not None:
                 self._query._page.end()
+
+    def _require_open(self) -> None:
+        if self not in self._query._session._open:
+            raise PenstockError(f"{self._query.name} is closed", "open it anew, with query.open()")
 
     def _told(self, blocks: Iterator[Any]) -> Iterator[Any]:
         yield from (block for block in blocks if block.num_rows)
@@ -678,23 +702,32 @@ def _is_spark(data: SourceData) -> bool:
     return type(data).__module__.startswith("pyspark.sql")
 
 
-def _time_text(given: int | str | timedelta) -> str:
+def _time_text(name: str, given: object) -> str:
+    """Returns a time that a program gives as SQL writes it."""
     if isinstance(given, str):
         return given
-    return duration_text(given // timedelta(microseconds=1) if isinstance(given, timedelta) else given)
+    if isinstance(given, timedelta):
+        return duration_text(given // timedelta(microseconds=1))
+    if isinstance(given, int) and not isinstance(given, bool):
+        return duration_text(given)
+    hint = "give a time as '5 SECONDS', a timedelta, or a whole number of microseconds"
+    raise PenstockError(f"the {name} is {given!r}", hint)
 
 
 def _idle(given: int | str | timedelta | None) -> int | None:
     """Returns the microseconds of `idle`, of a run."""
     if given is None:
         return None
-    found = parsed_duration(_time_text(given))
+    found = parsed_duration(_time_text("idle", given))
     if found is None:
         raise PenstockError(f"idle={given!r} is not a time", "for example idle='30 SECONDS'")
     return found
 
 
-def _each(constraints: Iterable[str]) -> Iterable[str]:
+def _each(constraints: Iterable[object]) -> Iterator[str]:
     if isinstance(constraints, str):
         raise PenstockError("constraints are a list of texts", f"write constraints=[{constraints!r}]")
-    return constraints
+    for number, text in enumerate(constraints):
+        if not isinstance(text, str):
+            raise PenstockError(f"constraints[{number}] is {text!r}", "constraints are a list of texts")
+        yield text

@@ -51,8 +51,8 @@ class Handed:
     ) -> Iterator[pa.RecordBatch]:
         """Yields the rows, with these columns, of the declared types. Times without a zone are in `zone`."""
         wanted = [attribute for attribute in definition.attributes if attribute.name in columns]
-        own = spelled(self.schema.names, wanted, self.name)
         for batch in self._again():
+            own = spelled(batch.schema.names, wanted, self.name)
             arrays = [typed(_zoned(batch.column(own[a.name]), zone), a, self.name) for a in wanted]
             made = pa.RecordBatch.from_arrays(arrays, names=[a.name for a in wanted])
             yield from bounded(made, BATCH_ROWS)

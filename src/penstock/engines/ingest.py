@@ -55,9 +55,7 @@ class Ingest:
         sharing: Sharing = NOTHING_SHARED,
         tuning: Tuning | None = None,
     ) -> None:
-        if horizon is not None and horizon > LAST_INSTANT:
-            message = f"the horizon {horizon} is beyond the last instant, {LAST_INSTANT}"
-            raise PenstockError(message, "give the horizon in microseconds since 1970")
+        _require_instant(horizon)
         self.definition = definition
         self.progress = Progress()
         self._dictionary = dictionary
@@ -367,3 +365,14 @@ def _word(passing: Bools | None) -> Ints | int:
 def _raw_schema(stream: Stream, names: list[str]) -> Schema:
     by_name: dict[str, Column] = {column.name: column for column in stream.schema}
     return tuple(by_name[name] for name in names)
+
+
+def _require_instant(horizon: object) -> None:
+    """Refuses a horizon that is no instant."""
+    if horizon is None:
+        return
+    hint = "give the horizon in whole microseconds since 1970"
+    if not isinstance(horizon, int) or isinstance(horizon, bool):
+        raise PenstockError(f"the horizon is {horizon!r}", hint)
+    if horizon > LAST_INSTANT:
+        raise PenstockError(f"the horizon {horizon} is beyond the last instant, {LAST_INSTANT}", hint)

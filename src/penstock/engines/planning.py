@@ -13,6 +13,7 @@ from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Query, Table
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, StreamDef, TableDef
+from penstock.errors import PenstockError
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan, plan
@@ -25,9 +26,16 @@ def plan_of(
 
     What the query itself says of its adaptivity goes before `adaptive`.
     """
+    require_cells(cells)
     mode = query.adaptive
     own = adaptive if mode is None else replace(adaptive, mode=mode)
     return replace(plan(normalise(query), cells, catalog, forgetting), adaptive=own)
+
+
+def require_cells(cells: object) -> None:
+    """Refuses a number of cells that is none."""
+    if not isinstance(cells, int) or isinstance(cells, bool) or cells < 1:
+        raise PenstockError(f"cells is {cells!r}", "give a whole number from 1 on")
 
 
 def read_by(plans: Iterable[Plan], catalog: Catalog) -> tuple[list[StreamDef], list[TableDef]]:
