@@ -1,5 +1,7 @@
 """`penstock explain`: the plan of each query, as a picture and as JSON."""
 
+import json
+
 import pytest
 
 from penstock.errors import PenstockError
@@ -52,6 +54,14 @@ def test_pictures(penstock: Penstock) -> None:
         "output: name STRING, price BIGINT\n"
         "state: safe, it keeps nothing\n"
     )
+
+
+def test_streams_that_may_be_idle_are_named(penstock: Penstock) -> None:
+    stream = "CREATE STREAM s (a INT, ts TIMESTAMP) TIMESTAMP BY ts IDLE AFTER 90 SECONDS;"
+    penstock.file("q.sql", f"{stream} CREATE QUERY q AS SELECT ISTREAM(a) FROM s [NOW];")
+    assert "output: a INT\nidle: s, after 90 SECONDS\nstate: " in penstock("explain", "q.sql").out
+    (found,) = json.loads(penstock("explain", "--json", "q.sql").out)["queries"]
+    assert found["idle_after"] == {"s": 90_000_000}
 
 
 def test_one_query_is_chosen_without_regard_to_case(penstock: Penstock) -> None:

@@ -1,4 +1,4 @@
-"""Idleness: a stream that keeps others waiting for too long is idle, and time goes on without it until it delivers again.
+"""Idleness: a stream that keeps others waiting too long is idle: time goes on without it until it delivers again.
 
 Waiting begins with the first row of another stream behind the stream's last one, by the wall clock:
 
@@ -6,9 +6,9 @@ Waiting begins with the first row of another stream behind the stream's last one
     s   ●     |◀── IDLE AFTER ──▶|~~~ idle ~~~|           |◀── it waits anew
                                               a pause of all: nobody waits
 
-A pause of all streams, as long as the longest timeout, says nothing of any of them, and waiting begins anew behind it: so what stops and goes on together,
-as at night or when a producer is restarted, loses no row. The stream that delivered last keeps nobody waiting, so that
-never all are idle.
+A pause of all streams, as long as the longest timeout, says nothing of any of them, and waiting begins anew behind it:
+so what stops and goes on together, as at night or when a producer is restarted, loses no row. The stream that delivered
+last keeps nobody waiting, so that never all are idle.
 """
 
 from __future__ import annotations
