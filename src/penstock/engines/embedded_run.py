@@ -142,7 +142,7 @@ class EmbeddedRun:
         self._idleness = [
             (engine, Idleness({name: after for name, after in idle_after.items() if name in engine.streams}))
             for engine in engines
-            if idle_after.keys() & engine.streams.keys()
+            if len(engine.streams) > 1 and idle_after.keys() & engine.streams.keys()
         ]
         self._streams = [
             _Stream(name, of_stream, [engine for engine in engines if name in engine.streams])
