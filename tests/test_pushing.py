@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pyarrow as pa
 import pytest
 
@@ -55,6 +57,21 @@ def test_several_open_queries_get_the_same_rows_and_settings_of_each_can_be_chan
         assert sum(block.num_rows for block in two.finish()) == 20
     with pytest.raises(penstock.PenstockError, match="no open query reads s"):
         session.push("s", rows(20, 10))
+
+
+@pytest.mark.parametrize("idle", [0, -5, "soon", "-5 SECONDS"])
+def test_an_idle_time_is_more_than_zero(idle: int | str) -> None:
+    query = session_of(SCHEMA).query(TEXT)
+    with pytest.raises(penstock.PenstockError, match="time"):
+        query.open(idle=idle)
+    with pytest.raises(penstock.PenstockError, match="until_done reads what there is"):
+        query.start("out.parquet", checkpoint="c", until_done=True, idle="1 SECOND")
+
+
+def test_a_stream_declares_when_it_is_idle() -> None:
+    session = penstock.Session()
+    session.stream("s", SCHEMA, timestamp="ts", idle=timedelta(minutes=2))
+    assert session.catalog.get("s").idle == 120_000_000  # type: ignore[union-attr]
 
 
 def test_a_query_over_sysstream_says_that_whoever_pushes_is_held_back() -> None:

@@ -142,9 +142,10 @@ class Session:
         data = _readable(name, data)
         columns, further = _columns(name, data), list(_each(constraints))
         columns.check_time(timestamp)
-        time = f"TIMESTAMP BY {quoted(timestamp)} {unit} DELAY {_time_text("delay", delay)}"
+        late = _time_text("delay", delay)
+        time = f"TIMESTAMP BY {quoted(timestamp)} {unit} DELAY {late}"
         if idle is not None:
-            time += f" IDLE AFTER {_time_text("idle", idle)}"
+            time = f"{time} IDLE AFTER {_time_text('idle', idle)}"
         elements = ", ".join((*columns.elements(), *further))
         self._declare(f"CREATE OR REPLACE STREAM {quoted(name)} ({elements}) {time}", columns, further, data)
 

@@ -56,6 +56,17 @@ def test_pictures(penstock: Penstock) -> None:
     )
 
 
+def test_streams_that_may_be_idle_are_named(penstock: Penstock) -> None:
+    streams = (
+        "CREATE STREAM s (a INT, ts TIMESTAMP) TIMESTAMP BY ts IDLE AFTER 90 SECONDS;"
+        "CREATE STREAM r (b INT, ts TIMESTAMP) TIMESTAMP BY ts;"
+    )
+    penstock.file("q.sql", f"{streams} CREATE QUERY q AS SELECT ISTREAM(a) FROM s [NOW], r [NOW] WHERE a = b;")
+    assert "output: a INT\nidle: s, after 90 SECONDS\nstate: " in penstock("explain", "q.sql").out
+    (found,) = json.loads(penstock("explain", "--json", "q.sql").out)["queries"]
+    assert found["idle_after"] == {"s": 90_000_000}
+
+
 def test_one_query_is_chosen_without_regard_to_case(penstock: Penstock) -> None:
     penstock.file("q.sql", TWO)
     done = penstock("explain", "q.sql", "--query", "nAMED")

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.catalog import StreamDef
+from penstock.algebra.relations import Query
+from penstock.catalog import Catalog, StreamDef
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.engines.embedded_run import EmbeddedRun, Result, open_engines
 from penstock.engines.idleness import Idleness, timeouts
@@ -25,7 +26,11 @@ from tests.engines.comparing import Log, batch, bound, expected, logged, table
 from tests.engines.test_queued_run import random_strategy
 from tests.engines.test_sharing_across_queries import ALIKE, bound_together
 from tests.generators import Case, cases, several_cases
+from tests.purging.cases import purging_case
+from tests.purging.test_emission import closing_case
+from tests.purging.test_other_operators import forgetting_case
 from tests.reference.instants import microsecond
+from tests.seeds import seeds
 
 SQL = """
 CREATE STREAM shown (ad BIGINT, ts BIGINT) TIMESTAMP BY ts MICROSECONDS IDLE AFTER 30 SECONDS;
@@ -74,9 +79,11 @@ class Oracle:
 
     def go_on(self, idle: frozenset[str]) -> None:
         waited_for = [name for name in self.streams if name not in idle]
-        if waited_for and all(name in self.newest for name in waited_for):
-            reached = min(self.newest[name] - self.streams[name].delay for name in waited_for)
-            self.until = max(self.until, reached)
+        reached = {name: newest - self.streams[name].delay for name, newest in self.newest.items()}
+        if self.streams and not waited_for:
+            self.until = max(self.until, *reached.values(), 0)
+        elif waited_for and all(name in self.newest for name in waited_for):
+            self.until = max(self.until, min(reached[name] for name in waited_for))
         self.closed |= {name: max(self.closed[name], self.until) for name in idle}
 
 
@@ -100,10 +107,7 @@ def pieces(case: Case, streams: Sequence[StreamDef], random: Random) -> Iterator
         left[stream.name] = left[stream.name][count:]
 
 
-@given(cases(), st.sampled_from([1, 3]), st.integers(0, 2**32))
-def test_whatever_is_idle_the_result_is_that_of_the_rows_that_count(case: Case, cells: int, seed: int) -> None:
-    random = Random(seed)
-    query, catalog = bound(case)
+def check(case: Case, query: Query, catalog: Catalog, cells: int, random: Random) -> None:
     tables = {t.name: table(t, case.data.get(t.name, ())) for t in catalog.tables}
     read = [s for s in catalog.streams if s.name in EmbeddedEngine(query, catalog, tables).streams]
     case = with_horizon(case, read)
@@ -112,13 +116,26 @@ def test_whatever_is_idle_the_result_is_that_of_the_rows_that_count(case: Case, 
     for stream, rows in pieces(case, read, random):
         oracle.arrive(stream.name, rows, case.horizon)
         engine.push(stream.name, batch(stream, rows))
-        idle = frozenset(s.name for s in read if s is not stream and random.random() < 0.4)
+        idle = frozenset(s.name for s in read if random.random() < 0.4)
         engine.idle = idle
         log += logged(engine.advance(), query)
         oracle.go_on(idle)
         assert engine.watermark == oracle.until
     log += logged(engine.finish(), query)
     assert log == expected(replace(case, data={**case.data, **oracle.kept}), query, catalog)
+
+
+@given(cases(), st.sampled_from([1, 3]), st.integers(0, 2**32))
+def test_whatever_is_idle_the_result_is_that_of_the_rows_that_count(case: Case, cells: int, seed: int) -> None:
+    query, catalog = bound(case)
+    check(case, query, catalog, cells, Random(seed))
+
+
+@pytest.mark.parametrize("seed", seeds(15, start=20_000))
+def test_so_it_is_where_rows_are_purged_and_groups_close(seed: int) -> None:
+    """A punctuation that is late is left out like any row, and then closes nothing."""
+    found = (purging_case, forgetting_case, closing_case)[seed % 3](seed)
+    check(found.case, found.query, found.catalog, 1 + seed % 2, Random(seed))
 
 
 def counting(engine: EmbeddedEngine, case: Case, kept: dict[str, list[Any]]) -> None:
@@ -280,7 +297,7 @@ def test_a_row_that_waits_in_a_queue_was_delivered() -> None:
     run.push("clicked", rows(7, 10))
     clock.now = 31 * SECOND
     assert ads(run) == []
-    assert run.engine.idle == frozenset()
+    assert run.engine.idle == {"shown"}
 
 
 def following(clock: Hand, *arrivals: tuple[int, pa.RecordBatch | None]) -> Iterator[pa.RecordBatch | None]:
@@ -317,7 +334,7 @@ def test_a_run_that_follows_files_goes_on_too() -> None:
     assert taken(results) == []
     clock.now = SECOND
     assert taken(results) == []
-    clock.now = 31 * SECOND - 1
+    clock.now = 30 * SECOND - 1
     assert taken(results) == []
     clock.now += 1
     assert taken(results) == [7]
@@ -339,16 +356,20 @@ def test_a_stream_whose_rows_are_there_is_not_idle_though_others_never_pause() -
     assert (clicked.rows, clicked.late_rows) == (1, 0)
 
 
-def test_never_are_all_streams_idle() -> None:
-    random = Random(7)
-    for _ in range(50):
-        names = ["a", "b", "c"]
-        idleness, now = Idleness({name: random.randint(1, 20) for name in names}), 0
-        for _ in range(100):
-            now += random.randint(0, 12)
-            if random.random() < 0.6:
-                idleness.delivered(random.choice(names), now)
-            assert len(idleness.idle(now)) < len(names)
+def test_what_was_newer_before_the_last_row_of_a_quiet_stream_waits_no_longer() -> None:
+    """Where all streams are idle, time goes as far as the one that is farthest."""
+    clock = Hand()
+    run = opened(clock)
+    run.push("shown", rows(7, 11))
+    run.push("shown", rows(8, 20))
+    clock.now = SECOND
+    run.push("clicked", rows(7, 10))
+    assert ads(run) == []
+    clock.now = 31 * SECOND - 1
+    assert ads(run) == []
+    clock.now += 1
+    assert ads(run) == [7]
+    assert run.engine.watermark == 20
 
 
 def test_in_a_pause_of_all_what_waits_goes_on_and_then_nobody_is_idle() -> None:

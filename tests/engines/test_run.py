@@ -373,6 +373,15 @@ def test_a_horizon_without_an_end_is_refused(auction: Penstock) -> None:
     assert (done.code, done.err.splitlines()[0]) == (2, "--horizon goes with --until-done")
 
 
+def test_idle_streams_without_waiting_are_refused(auction: Penstock) -> None:
+    done = embedded(auction, "--query", "gain", "--idle", "30 SECONDS")
+    assert (done.code, done.err.splitlines()[0].partition(",")[0]) == (2, "--idle is for runs that wait for new rows")
+    done = auction("run", "q.sql", "--engine", "embedded", "--query", "gain", "--idle", "0 SECONDS")
+    assert (done.code, done.err.splitlines()[0]) == (2, "a stream is idle after a time that is more than zero")
+    with pytest.raises(SystemExit):
+        auction("run", "q.sql", "--idle", "-5 SECONDS")
+
+
 def test_bad_data_ends_the_run_and_leaves_no_results(auction: Penstock) -> None:
     auction.file("bid.csv", BIDS + "1970-01-01 00:00:15,x,1,open\n")
     done = embedded(auction, "--query", "gain", "--out", "out.csv")

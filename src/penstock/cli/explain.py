@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.algebra.printing import Json, plan_json, plan_text
-from penstock.algebra.relations import Query
+from penstock.algebra.relations import Query, streams
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.cli.arguments import add_effort, add_functions, add_time_zone, at_least_one
@@ -23,6 +23,7 @@ from penstock.cli.printing import say
 from penstock.effort import limited
 from penstock.elimination import Elimination, Running, running, verdict_of
 from penstock.elimination.counting import Counting
+from penstock.engines.idleness import timeouts
 from penstock.errors import PenstockError
 from penstock.plan.cache_decisions import cache_decisions_text
 from penstock.plan.decisions import decisions_text, latest_decisions
@@ -32,6 +33,7 @@ from penstock.plan.join_statistics import NOTHING_GIVEN, JoinStatistics
 from penstock.plan.tree_plans import JoinPlans, plans_of
 from penstock.register import Verdict
 from penstock.sql import Script
+from penstock.types import duration_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,10 +130,17 @@ def _shown(explained: _Explained, catalog: Catalog, cells: int | None) -> str:
     query, runs = explained.query, explained.running
     output = ", ".join(f"{column.name} {column.type}" for column in query.schema)
     left_out = "".join(f"\n{line}" for line in runs.lines())
-    picture = f"{plan_text(runs.shown)}{left_out}\noutput: {output}\nstate: {explained.verdict.message}"
+    idle = "".join(f"\nidle: {name}, after {duration_text(after)}" for name, after in _idle(runs, catalog).items())
+    picture = f"{plan_text(runs.shown)}{left_out}\noutput: {output}{idle}\nstate: {explained.verdict.message}"
     if explained.plans is not None:
         picture = "\n\n".join([picture, *("\n".join(each.lines()) for each in explained.plans)])
     return picture if cells is None else f"{picture}\n\n{fragments_text(plan(normalise(query), cells, catalog))}"
+
+
+def _idle(runs: Running, catalog: Catalog) -> dict[str, int]:
+    """Returns the streams that time goes on without, each with the time that others wait for it."""
+    read = {stream.name for stream in streams(runs.shown.relation)}
+    return timeouts(stream for stream in catalog.streams if stream.name in read)
 
 
 def _report(script: Script, queries: list[_Explained], cells: int | None) -> dict[str, Json]:
@@ -142,6 +151,7 @@ def _report(script: Script, queries: list[_Explained], cells: int | None) -> dic
             plan_json(each.running.shown)
             | {"safe": each.verdict.safe, "message": each.verdict.message}
             | {"eliminations": [_elimination_json(elimination) for elimination in each.running.eliminations]}
+            | _idle_json(each.running, script.catalog)
             | _counting_json(each.running.counting)
             | ({} if each.plans is None else {"plans": [join.json() for join in each.plans]})
             | _fragments(normalise(each.query), script.catalog, cells)
@@ -160,6 +170,11 @@ def _statistics(path: str) -> JoinStatistics:
         raise PenstockError(
             f"{path} has no statistics: {error}", 'write {"rates": {"bid": 500}, "values": {"bid.auction": 40}}'
         ) from error
+
+
+def _idle_json(runs: Running, catalog: Catalog) -> dict[str, Json]:
+    idle: dict[str, Json] = {**_idle(runs, catalog)}
+    return {"idle_after": idle} if idle else {}
 
 
 def _counting_json(counting: Counting | None) -> dict[str, Json]:

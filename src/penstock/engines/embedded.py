@@ -27,7 +27,7 @@ from penstock.closing.group_closers import GroupEnding
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.engines.exchange import RoutedBatch, exchanges, table_batches
 from penstock.engines.ingest import Ingest
-from penstock.engines.lateness import NEVER, Progress
+from penstock.engines.lateness import NEVER, Progress, earliest
 from penstock.engines.metrics import (
     CONTROLS,
     DICTIONARY,
@@ -224,11 +224,13 @@ class EmbeddedEngine:
         return max(self._until, self._end())
 
     def next_watermark(self) -> int:
-        """Returns the first instant that some stream can still add to."""
-        ingests = [ingest for name, ingest in self.streams.items() if name not in self._ended | self.idle]
-        if any(ingest.progress.newest == NEVER for ingest in ingests):
+        """Returns the first instant that a stream can still add to; if all are idle, that of the farthest one."""
+        awake = [ingest for name, ingest in self.streams.items() if name not in self._ended | self.idle]
+        if not awake and self.idle - self._ended:
+            return max(self._until, *(_closed(ingest) for ingest in self.streams.values()))
+        if any(ingest.progress.newest == NEVER for ingest in awake):
             return self._until
-        watermark = min((i.progress.newest - i.definition.delay for i in ingests), default=self._until)
+        watermark = min(map(_closed, awake), default=self._until)
         if self._own <= self._ended:
             # Streams of punctuations may outlast the query's own: they close no instant past the horizon.
             watermark = min(watermark, self._end())
@@ -420,6 +422,10 @@ class EmbeddedEngine:
     def close(self) -> None:
         """Removes spilled rows. The engine takes no step afterwards."""
         self._remove()
+
+
+def _closed(ingest: Ingest) -> int:
+    return earliest(ingest.progress.newest, ingest.definition.delay)
 
 
 def _bytes(deltas: Deltas) -> int:

@@ -142,7 +142,7 @@ class EmbeddedRun:
         self._idleness = [
             (engine, Idleness({name: after for name, after in idle_after.items() if name in engine.streams}))
             for engine in engines
-            if idle_after.keys() & engine.streams.keys()
+            if len(engine.streams) > 1 and idle_after.keys() & engine.streams.keys()
         ]
         self._streams = [
             _Stream(name, of_stream, [engine for engine in engines if name in engine.streams])
@@ -214,7 +214,7 @@ class EmbeddedRun:
                     idleness.delivered(stream.name, self._clock())
 
     def _find_idle(self, open_streams: Sequence[_Stream]) -> int:
-        """Lets each engine go on without the streams that are idle now: their time is over, and no row of them waits."""
+        """Lets each engine go on without the streams that are idle now: they are due, and no row of them waits."""
         now = self._clock() if self._idleness else 0
         for engine, idleness in self._idleness:
             new = idleness.idle(now) - engine.idle

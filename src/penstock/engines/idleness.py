@@ -1,14 +1,12 @@
-"""Idleness: a stream that keeps others waiting for too long is idle, and time goes on without it until it delivers again.
+"""Idleness: a stream that has been quiet for too long is idle: time goes on without it until it delivers again.
 
-Waiting begins with the first row of another stream behind the stream's last one, by the wall clock:
+    r   ●  ●  ●  ●  ●  ●  ●  ●                         ●  ●
+    s   ●◀── IDLE AFTER ──▶|~~~ idle ~~~|              |◀── it waits anew
+                                        a pause of all: nobody is idle
 
-    r   ●  ●     ●  ●  ●  ●  ●  ●                         ●  ●
-    s   ●     |◀── IDLE AFTER ──▶|~~~ idle ~~~|           |◀── it waits anew
-                                              a pause of all: nobody waits
-
-A pause of all streams, as long as the longest timeout, says nothing of any of them, and waiting begins anew behind it: so what stops and goes on together,
-as at night or when a producer is restarted, loses no row. The stream that delivered last keeps nobody waiting, so that
-never all are idle.
+A pause of all streams, as long as the longest timeout, says nothing of any of them. What has arrived is closed, and
+waiting begins anew behind it: so what stops and goes on together, as at night or when a producer is restarted, loses no
+row. Where all streams are idle, time goes as far as the one that is farthest has closed it.
 """
 
 from __future__ import annotations
@@ -33,9 +31,15 @@ def wall_clock() -> int:
 
 
 def timeouts(streams: Iterable[StreamDef], default: int | None = None) -> dict[str, int]:
-    """Returns after how long each stream is idle that can be: as it is declared, or else by default."""
+    """Returns after how long each stream is idle that can be: as it is declared, or else by default.
+
+    For a stream that is alone nobody waits.
+    """
     if default is not None and default <= 0:
         raise PenstockError("a stream is idle after a time that is more than zero", "for example '30 SECONDS'")
+    streams = list(streams)
+    if len(streams) < 2:
+        return {}
     waits = {stream.name: default if stream.idle is None else stream.idle for stream in streams}
     return {name: after for name, after in waits.items() if after is not None}
 
@@ -45,7 +49,7 @@ class Idleness:
 
     def __init__(self, after: Mapping[str, int]) -> None:
         self._after = after
-        #: Since when streams keep others waiting.
+        #: Since when streams have been quiet.
         self._since: dict[str, int] = {}
         #: When a row arrived last, of any stream.
         self._latest: int | None = None
@@ -59,15 +63,15 @@ class Idleness:
             self._since = {}
         for other in self._after:
             self._since.setdefault(other, now)
-        self._since.pop(stream, None)
+        if stream in self._after:
+            self._since[stream] = now
         self._latest = now
 
     def idle(self, now: int) -> frozenset[str]:
-        """Returns the streams that have kept others waiting for as long as they may.
+        """Returns the streams that have been quiet for as long as they may.
 
         >>> quiet = Idleness({"r": 30, "s": 30})
-        >>> quiet.delivered("s", 0)
-        >>> quiet.delivered("r", 5), quiet.delivered("r", 25)
+        >>> quiet.delivered("s", 5), quiet.delivered("r", 25)
         (None, None)
         >>> quiet.idle(34), quiet.idle(35)
         (frozenset(), frozenset({'s'}))
@@ -77,7 +81,7 @@ class Idleness:
     def rest(self, now: int) -> None:
         """Takes note that all is closed which the streams that were not idle at `now` leave closed.
 
-        >>> quiet = Idleness({"r": 30, "s": 30})
+        >>> quiet = Idleness({"s": 30})
         >>> quiet.delivered("r", 5), quiet.idle(90), quiet.rest(90), quiet.idle(91)
         (None, frozenset({'s'}), None, frozenset())
         """
@@ -85,5 +89,5 @@ class Idleness:
             self._since = {}
 
     def _paused(self, now: int) -> bool:
-        """Returns whether nothing has arrived for so long that every stream which keeps others waiting is due."""
+        """Returns whether nothing has arrived for so long that every stream is due."""
         return self._latest is not None and now - self._latest >= max(self._after.values(), default=0)

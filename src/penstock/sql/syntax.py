@@ -120,7 +120,7 @@ class CreateStream:
     connector: Connector | None
     #: The unit that is written behind the timestamp, and where.
     unit: tuple[TimeUnit, Span] | None = None
-    #: How long other streams wait for it while it is quiet.
+    #: How long other streams wait for it while it is quiet, in microseconds.
     idle: int | None = None
 
 

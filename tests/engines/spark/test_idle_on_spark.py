@@ -1,4 +1,4 @@
-"""On Spark the driver decides which streams are idle, and a micro-batch that is tried again follows the same decision."""
+"""On Spark the driver decides which streams are idle, and a batch that is tried again follows the same decision."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 `<checkpoint>/penstock/fingerprint` says which query the checkpoint is of. `<checkpoint>/penstock/control` is a source
 of the query from its first start on: a file that appears there closes time, has settings for the cells, or says which
-streams are idle. Paths are Hadoop's, so the folder may be anywhere that Spark can write to. `<checkpoint>/penstock/lock` is held by the run that
-continues from the checkpoint.
+streams are idle. Paths are Hadoop's, so the folder may be anywhere that Spark can write to.
+`<checkpoint>/penstock/lock` is held by the run that continues from the checkpoint.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from penstock.engines.spark.paths import local_path
 from penstock.engines.spark.work import Work
 from penstock.errors import PenstockError
 
-#: How the names of decisions begin, and how many are kept. A decision follows a micro-batch, and a micro-batch reads all
-#: that there are, so that older ones are of micro-batches which are done.
+#: How the names of decisions begin, and how many are kept. A decision follows a micro-batch, and a micro-batch reads
+#: all that there are, so that older ones are of micro-batches which are done.
 _IDLE = "idle-"
 _MOST_DECISIONS = 64
 

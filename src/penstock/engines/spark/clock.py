@@ -65,10 +65,11 @@ class Clock:
         self._go_on(delays)
 
     def _go_on(self, delays: Mapping[str, int]) -> None:
-        """Closes the instants that no stream which is not idle leaves open."""
-        reached = [earliest(each.newest, delays[name]) for name, each in self.streams.items() if name not in self.idle]
-        if not self.closed and reached and NEVER not in reached:
-            self.until = max(self.until, min(reached))
+        """Closes the instants that no stream which is not idle leaves open; if all are idle, those that one closes."""
+        reached = {name: earliest(progress.newest, delays[name]) for name, progress in self.streams.items()}
+        awake = [closed for name, closed in reached.items() if name not in self.idle]
+        if not self.closed and reached:
+            self.until = max(self.until, min(awake) if awake else max(reached.values()))
             for name in self.idle:
                 self.streams[name].closed = self.until
 

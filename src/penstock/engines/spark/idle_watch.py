@@ -1,4 +1,4 @@
-"""The driver decides which streams of a query are idle, by the rows that micro-batches have brought, and tells its cells.
+"""The driver decides which streams of a query are idle, by the rows that micro-batches brought, and tells its cells.
 
 A decision is a line of the control source, so that Spark's log of a micro-batch says which decisions it has read: all
 cells follow the same ones, and so does a micro-batch that is tried again, or after a restart. A decision names how many

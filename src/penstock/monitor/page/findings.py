@@ -39,7 +39,7 @@ class Finding:
 def findings(
     frames: Sequence[Frame], nodes: Mapping[str, Mapping[str, Any]], newest: Mapping[str, int]
 ) -> list[Finding]:
-    """Returns what is worth a look. `newest` is how far each stream has been read, less its delay."""
+    """Returns what is worth a look. `newest` is how far each stream that is not idle has been read, less its delay."""
     if not frames:
         return []
     recent = frames[-_RECENT:]
@@ -78,7 +78,8 @@ def _losses(frames: Sequence[Frame], nodes: Mapping[str, Mapping[str, Any]]) -> 
         late, bad = _total(frames, entity, "late_rows"), _total(frames, entity, "bad_rows")
         rejected, dropped = (_value(frames[-1], entity, name) for name in ("violations", "timed_out_rows"))
         if late:
-            why = "they arrived later than the stream's DELAY allows; a longer one keeps more rows in flight"
+            than = "the stream's DELAY allows, or their instants were closed while it was idle"
+            why = f"they arrived later than {than}; longer times keep more rows in flight"
             yield Finding("loss", entity, f"{late:,.0f} rows of {title} were late, and dropped", why)
         if bad:
             why = "they have no time, one before 1970, or NULL in a NOT NULL column"

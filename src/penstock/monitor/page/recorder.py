@@ -75,6 +75,8 @@ class Recorder:
         self._lock = Lock()
         self._now: dict[str, dict[int, Line]] = {}
         self._newest: dict[str, int] = {}
+        #: The streams that time goes on without: they hold nothing back.
+        self._idle: set[str] = set()
         self._decisions: dict[tuple[object, ...], dict[str, Any]] = {}
         #: The queries that have not reported since a frame was due, and when it was.
         self._queries = {str(node["query"]) for node in plan["nodes"] if "query" in node}
@@ -129,6 +131,8 @@ class Recorder:
             cells[cell] = _with_probes(line, cells.get(cell))
         if line["operator"] == "source" and line.get("newest") is not None:
             self._newest[line["stream"]] = line["newest"] - self._delays.get(line["stream"], 0)
+        if line["operator"] == "source":
+            (self._idle.add if line.get("idle") else self._idle.discard)(line["stream"])
         for each in (*line.get("decisions", ()), *line.get("cache_decisions", ()), *line.get("changes", ())):
             found = {**_json(each), "query": line["query"], "entity": entity, "step": line["step"], "when": at}
             key = _decision_key(found)
@@ -161,6 +165,7 @@ class Recorder:
 
     def _latest_json(self) -> dict[str, Any]:
         known = self._history.frames
+        awake = {stream: newest for stream, newest in self._newest.items() if stream not in self._idle}
         return {
             "epoch": self._history.epoch,
             "live": self.is_live,
@@ -168,7 +173,7 @@ class Recorder:
             "newest": dict(self._newest),
             "cells": self._history.cells(),
             "decisions": list(self._decisions.values()),
-            "findings": [each.as_json() for each in findings(known, self._nodes, self._newest)],
+            "findings": [each.as_json() for each in findings(known, self._nodes, awake)],
             "settings": self.settings(),
             "graphs": self.graphs.as_json(),
         }
