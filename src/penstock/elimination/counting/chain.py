@@ -17,9 +17,11 @@ from penstock.algebra.physical import Keep
 from penstock.algebra.printing import expression_text
 from penstock.algebra.relations import Output, Project, Relation, Select, Unbounded, Window
 from penstock.catalog import Catalog
+from penstock.elimination.conditions import condition_of
+from penstock.elimination.constraints import Congruent
 from penstock.elimination.counting.inclusions import Inclusion, Shown, follows, precedes, same_in_root
-from penstock.elimination.counting.join_tree import Link, Member, NotCounted
-from penstock.elimination.watching import compared_columns, promise, read_rows, time_window
+from penstock.elimination.counting.join_tree import Link, Member, NotCounted, timestamps
+from penstock.elimination.watching import compared_columns, equated_columns, promise, read_rows, time_window
 
 
 class Chain:
@@ -184,6 +186,7 @@ class Chain:
         one, two, three = (promise(each.claim, each.leans_on, self._catalog) for each in shown)
         if not any(each.is_watched for each in (one, two, three)):
             return
+        _require_watchable(link)
         parents = read_rows(parent.occurrence, [one_ for one_, _ in compared], self._keys_of(parent))
         children = read_rows(child.occurrence, [other for _, other in compared], self._keys_of(child))
         promises, shape = (one, two, three), (least, most, delay, delay is not None)
@@ -193,6 +196,18 @@ class Chain:
         """The root's keys in the columns of a stream; none of one that vanished."""
         carried = self._carried.get(member.name)
         return () if carried is None else tuple(substitute(key, carried) for key in self._keys)
+
+
+def _require_watchable(link: Link) -> None:
+    """A monitor finds partners by columns of one type and by differences of times, and must miss no condition."""
+    for one, other in equated_columns(link.on):
+        if one.type != other.type:
+            text = f"{expression_text(one)} = {expression_text(other)}"
+            raise NotCounted(f"{text} compares columns of different types, which is not watched")
+    times = timestamps(iter((link.upper, link.lower)))
+    for predicate in link.on:
+        if any(isinstance(each, Congruent) for each in condition_of(predicate, times) or ()):
+            raise NotCounted(f"{expression_text(predicate)} is not watched")
 
 
 def _keyed(member: Member, keys: Sequence[Expr]) -> Relation:
