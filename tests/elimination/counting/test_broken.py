@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from penstock.elimination.counting import counting
 from penstock.elimination.running import with_plan
 from penstock.engines.embedded import EmbeddedEngine
 from tests.elimination.counting.querying import counted, declared
@@ -130,3 +131,35 @@ def test_violations_are_counted_by_assertion() -> None:
         {each.constraint: each.violations for line in engine.metrics() for each in line.constraints if each.violations}
     )
     assert counts == {"follows1: each s1 follows a s0 within 5": 2}
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ("s0.id = s1.n", "s0.id = s1.n compares columns of different types, which is not watched"),
+        ("s0.id = s1.id AND (s1.ts - s0.ts) % 2 = 0", "is not watched"),
+    ],
+)
+def test_a_condition_that_monitors_would_miss_is_not_counted(more: str, reason: str) -> None:
+    """A row that follows another than its own was counted, and certified, if only its numbers differed."""
+    ddl = """
+    CREATE STREAM s0 (ts BIGINT, id BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM s1 (ts BIGINT, id BIGINT, n INT) TIMESTAMP BY ts;
+    CREATE ASSERTION k0 FOR s0 x, s0 y WHERE x.id = y.id THEN x.ts = y.ts;
+    CREATE ASSERTION k1 FOR s1 x, s1 y WHERE x.id = y.id THEN x.ts = y.ts AND x.n = y.n;
+    CREATE ASSERTION n1 FOR s1 x, s1 y WHERE x.n = y.n THEN x.ts = y.ts AND x.id = y.id;
+    CREATE ASSERTION soon FOR s1 x THEN EXISTS s0 y
+    WHERE y.id = x.n AND y.id = x.id AND x.ts >= y.ts AND x.ts - y.ts <= 5 AND (x.ts - y.ts) % 2 = 0;
+    """
+    text = f"SELECT s0.ts / 10, COUNT(*) AS n FROM s0, s1 WHERE {more} GROUP BY s0.ts / 10 APPROXIMATE"
+    case = Case(ddl, text, {"s0": [(1, 1)], "s1": [(3, 2, 2)]}, None, "")
+    found = counting(*bound(case))
+    assert found is not None
+    assert reason in str(found.reason)
+    assert embedded(case, *bound(case), 1, 0) == expected(case, *bound(case))
+    ignored = replace(
+        case, ddl=ddl.replace(";", " ON VIOLATION IGNORE;").replace("BY ts ON VIOLATION IGNORE;", "BY ts;")
+    )
+    trusted = counting(*bound(ignored))
+    assert trusted is not None
+    assert trusted.relation is not None, trusted.reason

@@ -23,7 +23,7 @@ from penstock.plan.inputs import Input, inputs
 from penstock.synopsis.dictionary import Dictionary
 
 #: Changes when state that an older version wrote can no longer be read.
-STATE_VERSION = 11
+STATE_VERSION = 12
 
 
 @dataclass(frozen=True)
