@@ -59,6 +59,17 @@ def test_what_is_allowed_may_run() -> None:
     assert str(verdict).startswith("q: not safe, but allowed\n")
 
 
+def test_groups_that_never_close_cannot_show_when_they_do() -> None:
+    """There is no plan that would give them, so that `check` and `run` refuse the query alike."""
+    session = penstock.Session()
+    session.sql(DECLARATIONS)
+    query = session.query("SELECT a, COUNT(*) AS n FROM s GROUP BY a EMIT ON CLOSE ALLOW UNBOUNDED")
+    assert not query.verdict.allowed
+    assert str(query.verdict).startswith("query: not safe\n")
+    with pytest.raises(penstock.UnsafeQuery, match="waits for each group by s.a to close"):
+        next(query.run())
+
+
 def test_an_action_inside_a_view_is_the_changed_piece_alone() -> None:
     text = f"{DECLARATIONS} CREATE VIEW v AS SELECT a FROM s; CREATE QUERY q AS SELECT DISTINCT a FROM v"
     (verdict,) = penstock.check(text)

@@ -30,7 +30,7 @@ def verdict_html(verdict: Verdict) -> str:
             parts.append(f"<div><b>why</b>: {_text(verdict.hint)}</div>")
         parts.append(actions_html([[step.text for step in action.steps] for action in verdict.actions]))
     parts += [f"<div><b>warning</b>: {_text(warning)}</div>" for warning in verdict.warnings]
-    said = verdict.message if verdict.safe else "not safe" + (", but allowed" if verdict.query.allow_unbounded else "")
+    said = verdict.message if verdict.safe else "not safe" + (", but allowed" if verdict.allowed else "")
     return card(verdict.name, said, parts, is_safe=verdict.safe)
 
 

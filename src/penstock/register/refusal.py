@@ -13,7 +13,7 @@ class UnsafeQuery(PenstockError):
     """A query whose state may grow without end was asked to run."""
 
     def __init__(self, verdict: Verdict) -> None:
-        super().__init__(verdict_text(verdict), _OVERRIDE)
+        super().__init__(verdict_text(verdict), _OVERRIDE if verdict.has_plan else None)
         self.verdict = verdict
 
 

@@ -17,7 +17,7 @@ def verdict_text(verdict: Verdict, explain: bool = False) -> str:
     if verdict.safe:
         lines = [f"{verdict.name}: {verdict.message}"]
     else:
-        allowed = ", but allowed" if verdict.query.allow_unbounded else ""
+        allowed = ", but allowed" if verdict.allowed else ""
         lines = [f"{verdict.name}: not safe{allowed}", *(_pointed(state, verdict.origin) for state in _first(verdict))]
         if verdict.hint is not None:
             lines.append(f"{'why' if verdict.unanswered is None else 'hint'}: {verdict.hint}")

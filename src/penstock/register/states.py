@@ -65,6 +65,8 @@ class State:
     guarded: tuple[str, ...] = ()
     #: Whether a theory bounds it where it is unbounded: another plan would do, and there is no witness.
     is_shortfall: bool = False
+    #: Whether there is no plan for what is unbounded, be it allowed or not.
+    has_no_plan: bool = False
 
     def as_written(self) -> State:
         """The same in the user's words, in which copies of an occurrence are the occurrence."""

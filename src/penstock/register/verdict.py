@@ -71,8 +71,13 @@ class Verdict:
 
     @property
     def allowed(self) -> bool:
-        """Whether it may run: it is safe, or the query says ALLOW UNBOUNDED."""
-        return self.safe or self.query.allow_unbounded
+        """Whether it may run: it is safe, or the query says ALLOW UNBOUNDED and there is a plan for it."""
+        return self.safe or (self.query.allow_unbounded and self.has_plan)
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether it could run if nobody minded that it grows."""
+        return not any(state.has_no_plan for state in self.unbounded)
 
     @property
     def unbounded(self) -> tuple[State, ...]:

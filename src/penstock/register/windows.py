@@ -7,6 +7,7 @@ a window, finitely many values, or that changes end. Joins of unbounded streams 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 
 from penstock.algebra.expressions import Column, Expr, columns
@@ -341,7 +342,8 @@ class _Walk:
                 because = Proof(
                     f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will"
                 )
-                yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+                unbounded = State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+                yield replace(unbounded, has_no_plan=True)
             for end in groups.lasting_punctuations:
                 names = _texts((keys[key] for key in end.keys if key < len(keys)), grouped.input)
                 kept = f"one punctuation is kept for every value of {names} that {end.scheme} closes"
