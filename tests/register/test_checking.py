@@ -66,7 +66,7 @@ def test_groups_that_never_close_cannot_show_when_they_do() -> None:
     query = session.query("SELECT a, COUNT(*) AS n FROM s GROUP BY a EMIT ON CLOSE ALLOW UNBOUNDED")
     assert not query.verdict.allowed
     assert str(query.verdict).startswith("query: not safe\n")
-    with pytest.raises(penstock.UnsafeQuery, match="waits for each group by s.a to close"):
+    with pytest.raises(penstock.UnsafeQuery, match=r"waits for each group by s\.a to close"):
         next(query.run())
 
 

@@ -1,0 +1,345 @@
+"""Queries from Python: judged, explained, run in this process, or started on Spark."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from datetime import timedelta
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from penstock.algebra.printing import plan_text
+from penstock.algebra.relations import Query as BoundQuery
+from penstock.algebra.relations import Schema
+from penstock.algebra.rewrites import normalise
+from penstock.effort import limited
+from penstock.elimination import running, verdict_of
+from penstock.engines.planning import require_cells
+from penstock.errors import Origin, PenstockError
+from penstock.plan.adaptivity import FULL, Adaptive
+from penstock.plan.decisions import Decision, latest_decisions
+from penstock.plan.explain import fragments_text
+from penstock.plan.forgetting import EAGER, Forgetting
+from penstock.plan.fragments import Plan, plan
+from penstock.register import UnusedProof, Verdict, refuse_unsafe
+from penstock.session.given_times import idle_time
+from penstock.session.metrics import Metrics
+from penstock.session.open_query import OpenQuery
+from penstock.session.provided import collected, is_live
+from penstock.sql.system_streams import reads_sysstream
+
+if TYPE_CHECKING:  # libraries for data are loaded when they are needed
+    from penstock.monitor.control import Controls
+    from penstock.monitor.page.recorder import Recorder
+    from penstock.session.session import Session
+
+
+class Query:
+    """A bound query, which can be judged, explained, run in this process, or started on Spark."""
+
+    def __init__(
+        self, session: Session, bound: BoundQuery, origin: Origin | None = None, effort: int | None = None
+    ) -> None:
+        self._effort = effort
+        self._session = session
+        self.bound = bound
+        self._origin = origin
+        #: Metrics of the last run in this process, and the last query that was started on Spark, or as a DataFrame.
+        self._metrics: list[dict[str, Any]] = []
+        self._started: Any = None
+        #: What takes metrics for the page of the session.
+        self._page: Recorder | None = None
+        #: The last micro-batch of it that was published, and what can be changed while it runs.
+        self._told = -1
+        self._controls: Controls | None = None
+        #: The verdict with which it was last let run.
+        self._admitted: Any = None
+        #: The plan by which it runs, or ran last.
+        self._planned: Any = None
+
+    @property
+    def name(self) -> str:
+        return self.bound.name
+
+    @property
+    def schema(self) -> Schema:
+        return self.bound.schema
+
+    @property
+    def verdict(self) -> Verdict:
+        """Returns the verdict with what has been declared so far: is its state bounded?"""
+        with limited(self._effort):
+            catalog = self._session.catalog
+            return verdict_of(self.bound, catalog, self._origin)
+
+    def explain(self, cells: int | None = None) -> str:
+        """Returns the plan in normal form, and which joins are not run; with a number of cells its fragments too."""
+        with limited(self._effort):
+            runs = running(self.bound, self._session.catalog)
+            planned = None
+            if cells is not None:
+                require_cells(cells)
+                planned = plan(normalise(self.bound), cells, self._session.catalog)
+        picture = "\n".join([plan_text(runs.shown), *runs.lines()])
+        return picture if planned is None else f"{picture}\n\n{fragments_text(planned)}"
+
+    def run(
+        self,
+        *,
+        cells: int = 1,
+        horizon: int | None = None,
+        forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
+    ) -> Iterator[Any]:
+        """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come.
+
+        A query over `sysstream` gives what there is to say of what the session's other queries published so far.
+        """
+        from penstock.engines.embedded_run import open_run  # noqa: PLC0415
+        from penstock.monitor.control import Controls  # noqa: PLC0415
+
+        self._admit()
+        if reads_sysstream(self.bound):
+            yield from self._published()
+            return
+        self._metrics, self._started = [], None
+        handed = {name: collected(name, data) for name, data in self._session.data.items()}
+        with limited(self._effort):
+            running = open_run(
+                [self.bound],
+                self._session.catalog,
+                handed,
+                cells=cells,
+                horizon=horizon,
+                forgetting=forgetting,
+                adaptive=adaptive,
+            )
+        self._controls = Controls(running.engines)
+        running.between_steps = self._controls.apply
+        self._planned = running.engines[0].plan
+        self._page = self._recorder(self._planned, "embedded")
+        try:
+            for result in running.results():
+                assert result is not None
+                if result.ends_step:
+                    self._stepped(result.engine.metrics())
+                if result.rows.num_rows:
+                    yield result.rows
+        finally:
+            self._controls = None
+            if self._page is not None:
+                self._page.end()
+
+    def open(
+        self,
+        *,
+        cells: int = 1,
+        horizon: int | None = None,
+        memory: int | str | None = None,
+        scheduling: str = "chain",
+        idle: int | str | timedelta | None = None,
+        forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
+    ) -> OpenQuery:
+        """Lets rows be pushed to it in this process, by `session.push`, until it is finished or closed.
+
+        `memory` is what rows may take, as '512MB', and `scheduling` says what runs first where rows wait: 'chain',
+        'greedy' or 'fifo'. `changes` goes on without a stream that has been quiet for `idle`, as '30 SECONDS'.
+        """
+        from penstock.engines.planning import plan_of  # noqa: PLC0415
+        from penstock.engines.queued_run import open_queued  # noqa: PLC0415
+        from penstock.monitor.control import Controls  # noqa: PLC0415
+
+        self._admit()
+        self._refuse_sysstream()
+        catalog = self._session.catalog
+        handed = {name: collected(name, data) for name, data in self._session.data.items() if not is_live(data)}
+        with limited(self._effort):
+            planned = self._planned = plan_of(self.bound, catalog, cells, forgetting, adaptive)
+        run = open_queued(planned, catalog, handed, horizon, self._admitted.bound.size, idle=idle_time(idle))
+        self._metrics, self._started = [], None
+        self._controls = Controls([run.engine])
+        if scheduling != run.engine.settings.scheduling:
+            self._controls.set("scheduling", scheduling)
+        if memory is not None:
+            self._controls.set("memory", str(memory))
+        self._controls.apply()
+        run.between_steps = self._controls.apply
+        self._page = self._recorder(planned, "embedded")
+        opened = OpenQuery(self, run)
+        self._session._open.append(opened)
+        return opened
+
+    def _stepped(self, lines: list[Any]) -> None:
+        """Keeps the metrics of a step, and publishes them if a query of the session reads them."""
+        self._metrics += [metric.as_json() for metric in lines]
+        watching = self._session._watching
+        if watching is not None:
+            watching.take(self._admitted, self._planned, lines)
+        if self._page is not None:
+            self._page.take(lines)
+
+    def _recorder(self, planned: Plan, engine: str) -> Recorder | None:
+        """Returns what takes the metrics of a run for the session's page, if there is one."""
+        page = self._session.page
+        if page is None:
+            return None
+        from penstock.monitor.bounds import live_bounds  # noqa: PLC0415
+        from penstock.monitor.page.asked import Asked  # noqa: PLC0415
+        from penstock.monitor.page.plan_document import plan_document  # noqa: PLC0415
+        from penstock.monitor.page.recorder import Recorder  # noqa: PLC0415
+
+        left_out = tuple(map(str, running(self.bound, self._session.catalog).eliminations))
+        asked = Asked(self.bound, planned, self._admitted, self._origin, left_out)
+        bounds = {self.name: live_bounds(self._admitted, planned)}
+        recorder = Recorder(plan_document(self.name, engine, [asked]), controls=self._controls, bounds=bounds)
+        page.show(recorder)
+        return recorder
+
+    def _published(self) -> Iterator[Any]:
+        """Yields what a query over `sysstream` has to say by now."""
+        watching = self._session._watching
+        assert watching is not None
+        for query in self._session._queries.values():
+            if query._started is not None:
+                lines = query._started.metrics(after=query._told)
+                query._told = max((line.step for line in lines), default=query._told)
+                watching.take(query._admitted, query._planned, lines)
+        yield from watching.changes(self.name)
+
+    @property
+    def controls(self) -> Controls:
+        """Returns what can be changed while the query runs: in this process during `run`, on Spark once started."""
+        if self._controls is None:
+            raise PenstockError(f"{self.name} does not run", "its settings can be changed while it runs")
+        return self._controls
+
+    def set(self, name: str, value: object) -> None:
+        """Changes a setting of the running query, from its next step on. No result depends on it."""
+        self.controls.set(name, str(value))
+        if self._started is not None:
+            self.controls.apply()
+
+    def to_arrow(self, *, cells: int = 1, horizon: int | None = None) -> Any:
+        """Returns all changes as one Arrow table: `_ts`, `_op`, then the select list."""
+        from penstock.engines.results import together  # noqa: PLC0415
+
+        return together(self.run(cells=cells, horizon=horizon), self.schema)
+
+    def dataframe(self, *, cells: int | None = None) -> Any:
+        """Returns the query as a streaming DataFrame: `_ts`, `_op`, then the select list.
+
+        Once it is started, `metrics` says what it does, of the DataFrame that was made last.
+        """
+        from penstock.engines.spark.observing import observer  # noqa: PLC0415
+        from penstock.engines.spark.query import build  # noqa: PLC0415
+
+        self._admit()
+        self._refuse_sysstream()
+        cells = self._session.spark.sparkContext.defaultParallelism if cells is None else cells
+        planned, streams, tables = self._frames(cells, EAGER, FULL)
+        observation, history = observer(self._session.spark).history(self.name)
+        frame = build(
+            self.bound, self._session.catalog, streams, tables, cells, planned=planned, observation=observation
+        )
+        self._started = history
+        return frame
+
+    def start(
+        self,
+        out: str,
+        *,
+        checkpoint: str,
+        cells: int | None = None,
+        until_done: bool = False,
+        horizon: int | None = None,
+        idle: int | str | timedelta | None = None,
+        forgetting: Forgetting = EAGER,
+        adaptive: Adaptive = FULL,
+    ) -> Any:
+        """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query.
+
+        It goes on without a stream that has been quiet for `idle`, as '30 SECONDS', unless it runs `until_done`.
+        """
+        from penstock.engines.spark.query import start  # noqa: PLC0415
+        from penstock.monitor.control import Controls  # noqa: PLC0415
+
+        if idle is not None and until_done:
+            message = "idle is for queries that wait for new rows, and until_done reads what there is"
+            raise PenstockError(message, "leave one of them out")
+        self._admit()
+        self._refuse_sysstream()
+        spark = self._session.spark
+        cells = spark.sparkContext.defaultParallelism if cells is None else cells
+        planned, streams, tables = self._frames(cells, forgetting, adaptive)
+        self._started = start(
+            self.bound,
+            self._session.catalog,
+            streams,
+            tables,
+            spark=spark,
+            out=out,
+            checkpoint=checkpoint,
+            cells=cells,
+            horizon=horizon,
+            until_done=until_done,
+            forgetting=forgetting,
+            planned=planned,
+            idle=idle_time(idle),
+        )
+        self._planned = planned
+        self._told, self._controls = -1, Controls([self._started])
+        self._page = self._recorder(planned, "spark")
+        if self._page is not None:
+            from penstock.monitor.page.following import follow  # noqa: PLC0415
+
+            follow(self._started, self._page, self._controls)
+        return self._started
+
+    def _refuse_sysstream(self) -> None:
+        """Refuses to start or open a query that reads what this process publishes."""
+        if reads_sysstream(self.bound):
+            message = f"{self.name} reads sysstream, which this process fills"
+            raise PenstockError(message, "use run() or to_arrow(): they say what queries on Spark do, too")
+
+    def _admit(self) -> None:
+        """Refuses an unsafe query, and warns where its bound leans on what no run sees."""
+        verdict = self._admitted = self.verdict
+        refuse_unsafe(verdict)
+        for warning in verdict.warnings:
+            warnings.warn(warning, UnusedProof, stacklevel=3)
+
+    def decisions(self) -> list[Decision]:
+        """Returns the decisions on orders of the last run: each with its statistics, and what it earned."""
+        return latest_decisions(self.metrics())
+
+    def metrics(self) -> Metrics:
+        """Returns what each operator did in each step of the query on Spark, or of the last run here.
+
+        On Spark that is the query that was started last, or made a DataFrame of; while it runs, too.
+        """
+        if self._started is not None:
+            return Metrics(metric.as_json() for metric in self._started.metrics())
+        return Metrics(self._metrics)
+
+    def _frames(
+        self, cells: int, forgetting: Forgetting, adaptive: Adaptive
+    ) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
+        """Returns the plan, and the DataFrames of the streams and of the tables that the plan reads."""
+        from penstock.engines.planning import plan_of  # noqa: PLC0415
+        from penstock.engines.spark.declared import frames_of  # noqa: PLC0415
+
+        catalog = self._session.catalog
+        with limited(self._effort):
+            planned = plan_of(self.bound, catalog, cells, forgetting, adaptive)
+        return planned, *frames_of(planned, catalog, self._session.spark, self._session.data)
+
+    def _repr_html_(self) -> str:
+        """Returns its verdict and its plan, for notebooks."""
+        shown = escape(self.explain(), quote=False)
+        plan = f"<details><summary>plan</summary><pre style='text-align:left'>{shown}</pre></details>"
+        return self.verdict._repr_html_() + plan
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{column.name} {column.type}" for column in self.schema)
+        return f"<query {self.name}: {columns}>"
