@@ -44,7 +44,7 @@ def main() -> None:
         kept = measured(select, ROWS)
         few = 2 * PUSHED
         with patch(
-            "penstock.plan.fragments.with_constant_synopses",
+            "penstock.plan.passes.with_constant_synopses",
             lambda relation, _: with_physical_joins(physical(relation)),
         ):
             ((seconds, *_),) = run(select, few, 1)

@@ -12,7 +12,7 @@ from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.closing.physical_join import PhysicalJoin
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from penstock.register.arithmetic import ComparedAttribute, Comparison, ConjunctiveQuery, Domain, Op
 from penstock.register.verdict import check_query
 from penstock.sql import bind_text

@@ -13,7 +13,7 @@ from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from penstock.register.verdict import check_query
 from tests.constant.cases import Bounded
 from tests.constant.test_constant import assert_within_bounds

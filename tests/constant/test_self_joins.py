@@ -10,7 +10,7 @@ from penstock.algebra.physical import Scan
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.closing.physical_join import PhysicalJoin
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from penstock.register.verdict import check_query
 from tests.constant.self_joins import DDL, folding_cases
 from tests.engines.comparing import bound, embedded, expected

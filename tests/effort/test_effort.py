@@ -11,7 +11,7 @@ from penstock.cli import main
 from penstock.effort import OutOfEffort, answering, kept, limited, nesting, once, spend
 from penstock.plan.adaptivity import FULL
 from penstock.plan.forgetting import EAGER
-from penstock.plan.fragments import choose_shares
+from penstock.plan.shares import choose_shares
 from penstock.register import verdict_json, verdict_text
 from tests.effort.shapes import SHAPES, counts_that_multiply, grouped_views, nested_group_by
 

@@ -16,7 +16,7 @@ from penstock.algebra.printing import plan_json, plan_text
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
 from penstock.errors import PenstockError, SqlError
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from penstock.register import check_query, verdict_json, verdict_text
 from penstock.sql import Script, bind_text
 from penstock.sql.formatting import format_text

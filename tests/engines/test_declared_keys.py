@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.plan.explain import fragments_text
-from penstock.plan.fragments import Plan, plan
+from penstock.plan.fragments import Plan
+from penstock.plan.planner import plan
 from penstock.sql import bind_text
 from tests.engines.comparing import bound, comparable, embedded, expected
 from tests.generators import Case, cases

@@ -26,7 +26,8 @@ from penstock.engines.planning import plan_of
 from penstock.engines.spark.clock import Clock
 from penstock.engines.spark.packing import Segment
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.fragments import Plan, plan
+from penstock.plan.fragments import Plan
+from penstock.plan.planner import plan
 from penstock.sql import Script, bind_text
 from tests.cli.conftest import Penstock, penstock  # noqa: F401
 from tests.engines.comparing import Log, batch, expected, logged

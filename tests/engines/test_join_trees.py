@@ -20,7 +20,7 @@ from penstock.elimination.running import planned
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.monitor.bounds import live_bounds
 from penstock.plan.forgetting import Forgetting
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from penstock.plan.tree_plans import plans_of
 from penstock.register.physical_form import PhysicalForm
 from penstock.register.refusal import UnsafeQuery, refuse_unsafe

@@ -15,7 +15,7 @@ from penstock.algebra.relations import AntiJoin, Join, OuterJoin, walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.elimination.running import running
 from penstock.plan.explain import fragments_text
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from penstock.register.report import action_texts
 from tests.engines.comparing import bound, embedded, expected
 from tests.generators import Case

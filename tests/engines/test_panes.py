@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
-from penstock.plan.fragments import plan
 from penstock.plan.panes import MOST_SLIDES, Panes
+from penstock.plan.planner import plan
 from penstock.sql import bind_text
 from tests.engines.comparing import bound, embedded, expected
 from tests.engines.spark.pretending import pretended

@@ -17,7 +17,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.kernels import aggregation
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from penstock.sql import bind_text
 from penstock.synopsis.codes import NARROW_PRECISION
 from tests.engines.comparing import bound, embedded, expected

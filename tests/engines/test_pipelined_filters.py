@@ -16,7 +16,8 @@ from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.operators.filters.profile import Ghosts, OrderedFilters, ProfileRequest
 from penstock.plan.adaptivity import Adaptive
-from penstock.plan.fragments import Plan, plan
+from penstock.plan.fragments import Plan
+from penstock.plan.planner import plan
 from penstock.sql import bind_text
 from penstock.workloads import filters as data
 from penstock.workloads.filters import CorrelatedFilters

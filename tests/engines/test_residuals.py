@@ -13,7 +13,7 @@ import penstock
 from penstock.algebra.rewrites import normalise
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.plan.explain import fragments_json
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from penstock.sql import bind_text
 from tests.adaptive.random_choices import random_choices
 from tests.engines.comparing import bound, embedded, expected

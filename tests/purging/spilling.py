@@ -9,7 +9,7 @@ from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.plan.forgetting import Forgetting
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from tests.purging.cases import (
     COLUMNS,
     Declared,

@@ -11,7 +11,7 @@ from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.operators import machine
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from tests.engines.comparing import bound, embedded, expected
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended

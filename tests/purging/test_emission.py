@@ -12,7 +12,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.errors import PenstockError
 from penstock.operators import machine
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from penstock.sql import bind_text
 from tests.engines.comparing import Log, bound, embedded, expected, logged
 from tests.engines.restarting import restarted

@@ -13,7 +13,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.closing.group_closers import GroupEnding
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.operators import machine
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from tests.engines.comparing import bound, embedded, expected
 from tests.engines.restarting import restarted
 from tests.engines.spark.pretending import pretended

@@ -11,7 +11,7 @@ import penstock
 from penstock.algebra.relations import walk_relations
 from penstock.algebra.rewrites import normalise
 from penstock.closing.group_closers import GroupEnding
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from tests.engines.comparing import embedded, expected
 from tests.engines.restarting import restarted
 from tests.purging.cases import Declared, Purging, data_case, punctuated, punctuated_from

@@ -13,8 +13,9 @@ from penstock.algebra.rewrites import normalise
 from penstock.engines.embedded import EmbeddedEngine
 from penstock.errors import PenstockError
 from penstock.operators import machine
-from penstock.plan.fragments import Wanted, physical_plan, plan
 from penstock.plan.guards import rulings
+from penstock.plan.passes import Wanted, physical_plan
+from penstock.plan.planner import plan
 from penstock.synopsis import punctuated as remembered
 from penstock.synopsis.memory import Memory
 from penstock.synopsis.punctuated import PunctuatedValues

@@ -12,7 +12,7 @@ from penstock.algebra.rewrites import normalise
 from penstock.closing.chaining import Granted, chain
 from penstock.closing.join_variables import join_variables
 from penstock.closing.physical_join import PhysicalJoin
-from penstock.plan.fragments import plan
+from penstock.plan.planner import plan
 from penstock.sql import bind_text
 
 Edge = tuple[int, str, int, str]

@@ -28,8 +28,8 @@ from penstock.errors import PenstockError
 from penstock.plan.cache_decisions import cache_decisions_text
 from penstock.plan.decisions import decisions_text, latest_decisions
 from penstock.plan.explain import fragments_json, fragments_text
-from penstock.plan.fragments import plan
 from penstock.plan.join_statistics import NOTHING_GIVEN, JoinStatistics
+from penstock.plan.planner import plan
 from penstock.plan.tree_plans import JoinPlans, plans_of
 from penstock.register import Verdict
 from penstock.sql import Script

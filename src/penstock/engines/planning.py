@@ -16,7 +16,8 @@ from penstock.catalog import Catalog, StreamDef, TableDef
 from penstock.errors import PenstockError
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.fragments import Plan, plan
+from penstock.plan.fragments import Plan
+from penstock.plan.planner import plan
 
 
 def plan_of(

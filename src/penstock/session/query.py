@@ -20,7 +20,8 @@ from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.decisions import Decision, latest_decisions
 from penstock.plan.explain import fragments_text
 from penstock.plan.forgetting import EAGER, Forgetting
-from penstock.plan.fragments import Plan, plan
+from penstock.plan.fragments import Plan
+from penstock.plan.planner import plan
 from penstock.register import UnusedProof, Verdict, refuse_unsafe
 from penstock.session.given_times import idle_time
 from penstock.session.metrics import Metrics
