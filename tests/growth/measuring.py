@@ -118,8 +118,11 @@ class Growth:
 
     @property
     def is_sure(self) -> bool:
-        """What is examined when there is twice as much of it, and in bulk, may be found to be so many times as much."""
-        return self.late > 2.5 * self.early + 40
+        """What is examined when there is twice as much of it, and in bulk, may be found to be so many times as much.
+
+        What was not there at all early may have begun late.
+        """
+        return self.early > 0 and self.late > 2.5 * self.early + 40
 
     def __str__(self) -> str:
         return f"{self.what}: {self.early} -> {self.late}"

@@ -54,8 +54,21 @@ def test_a_safe_query_over_computed_inputs_is_flat(part: int) -> None:
 #: cells; two schemes of a stream, of which one comes late; distinct values that only the join below closes; two
 #: schemes, each of which seemed enough because of the other; values of groups that show on close; punctuations that two
 #: occurrences of a stream read as other variables; and keys that ask for a punctuation with further columns, or in a
-#: cell to which their one row does not go.
-GREW = (3200010, 8200013, 11800004, 14100042, 14400001, 30400017, 31600002, 32300008, 34700030)
+#: cell to which their one row does not go; clusters noted in cells to which nothing else of them goes; and rows of computed
+#: inputs beside a window that slides.
+GREW = (
+    3200010,
+    8200013,
+    11800004,
+    14100042,
+    14400001,
+    20300014,
+    28300018,
+    30400017,
+    31600002,
+    32300008,
+    34700030,
+)
 
 
 @pytest.mark.parametrize("seed", GREW)

@@ -177,10 +177,13 @@ class Closers:
         return Closers(streams, evidence, adding)
 
     def along(self, number: int, columns: Iterable[int | None]) -> list[Column | None]:
-        """The columns of evidence that have the values of some keys; None where it has none."""
-        # Rows are counted where all of them come.
-        is_counted = any(_counts(closer, number) for closer in self)
-        keys = None if is_counted else self._keys_of(number)
+        """The columns of evidence that have the values of some keys; None where it has none.
+
+        Rows are counted where all of them come. Clusters of so many rows end in all cells, and in each is noted which,
+        until the other streams are closed, too: so where such clusters end, all evidence goes to all cells.
+        """
+        goes_everywhere = any(_counts(closer, number) or _ends_by_rows(closer) for closer in self)
+        keys = None if goes_everywhere else self._keys_of(number)
         held = {} if keys is None else dict(zip(keys, self.evidence[number].schema, strict=True))
         return [None if key is None else held.get(key) for key in columns]
 
@@ -209,13 +212,18 @@ def _evidence(closer: GroupCloser) -> tuple[int, ...]:
 
 
 def _counts(closer: GroupCloser, evidence: int) -> bool:
-    """Whether a closer counts the rows of some evidence."""
+    """Whether a closer counts the rows of some evidence, or has to see those of all values."""
     match closer:
-        case AfterOrder(evidence=number) | AfterPunctuation(evidence=number, cluster=ByRows()):
+        case AfterOrder(evidence=number):
             return number == evidence
         case AfterReference(then=then) | AfterPunctuation(then=ByReference() as then):
             return then.ticks == evidence
     return False
+
+
+def _ends_by_rows(closer: GroupCloser) -> bool:
+    """Whether a closer is the end of a cluster by the number of rows that come after it."""
+    return isinstance(closer, AfterPunctuation) and closer.cluster is not None and not closer.cluster.in_time
 
 
 def _reading(closer: GroupCloser, places: Mapping[int, int] | Sequence[int]) -> GroupCloser:

@@ -347,8 +347,8 @@ def for_ever(scan: Scan) -> int | None:
 
 
 def until_they_left(scan: Scan) -> int | None:
-    """Rows leave when their time is over, too."""
-    return scan.spec.width + 1 if isinstance(scan.spec, Range) and scan.spec.slide is None else for_ever(scan)
+    """Rows leave when their time is over, too: those of a sliding window at its next step."""
+    return scan.spec.width + (scan.spec.slide or 1) if isinstance(scan.spec, Range) else for_ever(scan)
 
 
 def until_they_entered(scan: Scan) -> int | None:

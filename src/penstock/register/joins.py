@@ -141,7 +141,7 @@ class _Judge:
         if self.form is None:
             return Retention(operand.label, ())
         stream = operand.window.stream.occurrence if operand.window else None
-        return self.form.retention(stream or input_scope(operand.relation), operand.label)
+        return self.form.retention(stream or _scope(operand.relation), operand.label)
 
     def _complaint(self, block: Block, operand: Operand) -> str:
         """What keeps a row. A key ends its wait once the one row came that it joins, but that may never come.

@@ -109,7 +109,7 @@ class PhysicalForm:
         found: dict[str, list[Retention]] = {}
         for node in self._joins:
             for operand, retention in zip(node.operands, self._kept(node), strict=True):
-                found.setdefault(_occurrence(operand) or input_scope(operand), []).append(retention)
+                found.setdefault(_scope(node, operand), []).append(retention)
         return found
 
     def _kept(self, node: PhysicalJoin) -> Iterator[Retention]:
@@ -136,7 +136,7 @@ class PhysicalForm:
     def has_buckets(self, holder: StatefulOperator, scope: str, occurrence: str | None) -> bool:
         """Whether joins keep buckets in place of an input's rows; an input that is not joined at all is not kept."""
         joins = [node for node in self._joins if node.kind is _KINDS[holder]]
-        mine = [(join, n) for join in joins for n, operand in enumerate(join.operands) if input_scope(operand) == scope]
+        mine = [(join, n) for join in joins for n, operand in enumerate(join.operands) if _scope(join, operand) == scope]
         if not mine:
             scans = [node for join in joins for node in walk_relations(join) if isinstance(node, Scan)]
             return occurrence is not None and all(scan.stream.occurrence != occurrence for scan in scans)
@@ -217,11 +217,11 @@ def _is_unseen(constraint: Constraint) -> TypeGuard[Punctuated]:
     return isinstance(constraint, Punctuated) and constraint.when is None and constraint.source is None
 
 
-def _occurrence(operand: Relation) -> str | None:
-    """The occurrence whose rows an input of a join is, if it is one's."""
-    while isinstance(operand, Distinct | Keep | Select | Project):
-        operand = operand.input
-    return operand.stream.occurrence if isinstance(operand, Scan) else None
+def _scope(join: PhysicalJoin, operand: Relation) -> str:
+    """What the register calls an input. Only an inner join has subresults; the right side of others may be any join."""
+    if join.kind is JoinKind.JOIN or isinstance(operand, Scan):
+        return input_scope(operand)
+    return operand.schema[0].scope if operand.schema else ""
 
 
 def _all_values_end(ending: GroupEnding) -> bool:

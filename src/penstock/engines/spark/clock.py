@@ -50,7 +50,7 @@ class Clock:
         for segment, brought in sorted(markers, key=lambda marker: marker[0]):
             progress = self.streams[segment.stream]
             newest = progress.newest if segment.name else self.before[segment.stream].newest
-            limit = max(earliest(newest, delays[segment.stream]), progress.closed)
+            limit = max(earliest(newest, delays[segment.stream]), progress.closed or NEVER)
             self.earliest[segment] = _NOTHING_IS_ON_TIME if self.closed else limit
             progress.newest = progress.newest if self.closed else max(progress.newest, brought.newest)
             progress.rows += brought.rows
