@@ -136,7 +136,9 @@ class PhysicalForm:
     def has_buckets(self, holder: StatefulOperator, scope: str, occurrence: str | None) -> bool:
         """Whether joins keep buckets in place of an input's rows; an input that is not joined at all is not kept."""
         joins = [node for node in self._joins if node.kind is _KINDS[holder]]
-        mine = [(join, n) for join in joins for n, operand in enumerate(join.operands) if _scope(join, operand) == scope]
+        mine = [
+            (join, n) for join in joins for n, operand in enumerate(join.operands) if _scope(join, operand) == scope
+        ]
         if not mine:
             scans = [node for join in joins for node in walk_relations(join) if isinstance(node, Scan)]
             return occurrence is not None and all(scan.stream.occurrence != occurrence for scan in scans)
