@@ -13,13 +13,11 @@ from functools import cached_property
 from typing import TypeGuard
 
 from penstock.algebra.expressions import FALSE
-from penstock.algebra.physical import Keep, Scan
+from penstock.algebra.physical import Scan
 from penstock.algebra.relations import (
     Aggregate,
     Distinct,
-    Project,
     Relation,
-    Select,
     SetOp,
     walk_relations,
 )
