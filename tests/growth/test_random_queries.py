@@ -53,8 +53,8 @@ def test_a_safe_query_over_computed_inputs_is_flat(part: int) -> None:
 #: Queries that were called safe, and grew: punctuations that several inputs ask for beside a table; groups in several
 #: cells; two schemes of a stream, of which one comes late; distinct values that only the join below closes; two
 #: schemes, each of which seemed enough because of the other; values of groups that show on close; punctuations that two
-#: occurrences of a stream read as other variables; and keys that ask for a punctuation with further columns, or in a
-#: cell to which their one row does not go; clusters noted in cells to which nothing else of them goes; and rows of computed
+#: occurrences of a stream read as other variables; keys that ask for a punctuation with further columns, or in a cell
+#: to which their one row does not go; clusters noted in cells to which nothing else of them goes; and rows of computed
 #: inputs beside a window that slides.
 GREW = (
     3200010,
