@@ -70,6 +70,19 @@ def test_groups_that_never_close_cannot_show_when_they_do() -> None:
         next(query.run())
 
 
+def test_keys_may_compute_with_columns_that_a_union_widens() -> None:
+    """Its sides have other types, which a comparison or a call does not take."""
+    session = penstock.Session()
+    session.sql("""
+        CREATE STREAM r (k BIGINT, w STRING, ts BIGINT) TIMESTAMP BY ts;
+        CREATE STREAM s (k BIGINT, ts BIGINT) TIMESTAMP BY ts;
+        CREATE VIEW v AS SELECT k, k AS c FROM s UNION SELECT k, CAST(w AS INT) AS c FROM r;
+    """)
+    query = session.query("SELECT IF(k = c, k, k) AS a FROM v GROUP BY IF(k = c, k, k)")
+    assert not query.verdict.safe
+    assert "Aggregate" in query.explain(cells=1)
+
+
 def test_an_action_inside_a_view_is_the_changed_piece_alone() -> None:
     text = f"{DECLARATIONS} CREATE VIEW v AS SELECT a FROM s; CREATE QUERY q AS SELECT DISTINCT a FROM v"
     (verdict,) = penstock.check(text)

@@ -93,7 +93,7 @@ class JointKeys:
         """`entries` is the scan whose rows are those that end, if they are one's."""
         self._joint, self._declared, self._stays, self._entries = joint, declared, stays or for_ever, entries
         #: What columns of scans are in terms of their streams.
-        self._inside = {o.column: unwidened(o.expr) for scan in joint.scans for o in scan.outputs}
+        self._inside = {o.column: o.expr for scan in joint.scans for o in scan.outputs}
         self._classes = self._equal()
         self._keys = [() if key is None else self._same(self._resolved(key)) for key in keys]
 
@@ -171,7 +171,7 @@ class JointKeys:
     def _never_null(self) -> frozenset[int]:
         """The keys that are not NULL in any joint row."""
         found = with_values((*self._joint.scans, *self._joint.tables), self._joint.on, self._declared.catalog)
-        known = {self._inside.get(column, column) for column in found}
+        known = {unwidened(self._inside.get(column, column)) for column in found}
         times = frozenset(scan.stream.timestamp for scan in self._joint.scans)
         return frozenset(
             number for number, same in enumerate(self._keys) if any(has_value(expr, known, times) for expr in same)
