@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 _BIG_CASES = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 
 # The default run tries the same cases each time, so that it fails for what changed. The thorough one tries others, and
-# twice as many: most of them run a whole engine, and so all tests take about an hour on two cores. What tries
+# twice as many: most of them run a whole engine, and so all tests take some two hours on two cores. What tries
 # cases of its own kind has its own number, from `tests/seeds.py` or in its `settings`. Cases that cost a millisecond or
 # so are `CHEAP`: the thorough run tries a thousand.
 settings.register_profile(
