@@ -58,6 +58,7 @@ def test_the_bucket_after_a_wide_one_is_exact(ending: str) -> None:
     held = relations(log)
     rows = held[max(held)] if ending == "" else Counter(change[2:] for change in log)
     shown = {row[0]: row[1:4] for row in rows}
+    assert len(shown) == rows.total(), "each bucket shows once, as it is when it closes"
     assert shown[0] == (1, 1, 2)
     assert shown[4] == (1, 1, 1)
     assert shown[5] == (2, 2, 2), "the pair that crosses the end of the bucket is counted, not guessed"

@@ -60,7 +60,7 @@ class FallBackOperator:
         """The groups whose bucket is over for good before an instant, each then. Changes behind that do not show."""
         in_time = exact.ts < self._end(exact.rows)
         self.open.step(exact.take(in_time))
-        slots = self.open.store.held()
+        slots = self.open.store.staying()
         rows = self.open.store.rows[slots]
         ends = self._end(rows)
         over = np.flatnonzero(ends < until)
