@@ -62,6 +62,16 @@ def test_no_row_is_overlooked(block: int, examined: list[int]) -> None:
     assert sum(examined) > 100
 
 
+@pytest.mark.parametrize(("seed", "windows"), [(10240, None), (12156, SUDDEN)])
+def test_the_row_of_a_key_that_is_too_far_in_time_is_no_partner(
+    seed: int, windows: tuple[str, ...] | None, examined: list[int]
+) -> None:
+    """Rows under windows wait for their partners to leave; what has its key and is too late is none."""
+    found = purging_case(seed) if windows is None else purging_case(seed, windows=windows)
+    embedded(found.case, found.query, found.catalog, 1, Random(seed))
+    assert sum(examined) > 10
+
+
 def test_no_row_is_overlooked_where_it_is_not_known_when_rows_leave(examined: list[int]) -> None:
     tried = 0
     for seed in seeds(60, start=12000):

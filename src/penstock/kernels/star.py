@@ -271,8 +271,9 @@ def _close_for_life(
 def _check_the_rest(
     n: int, r: int, count: int, block: Ints, source: int, tables: Tables, rules: Rules, room: Room
 ) -> None:
-    """Where the row that has the key differs in something else, there is no partner at all."""
+    """Where the row that has the key differs in something else, or is too far in time, there is no partner at all."""
     target = rules.lines[r, TARGET]
+    _check_times(n, count, block, source, target, tables, rules, room)
     rest = tables.has[source] & tables.has[target] & ~rules.lines[r, NEEDS]
     own, there = tables.stores[source], tables.stores[target]
     for v in range(tables.columns.shape[1]):
@@ -284,6 +285,24 @@ def _check_the_rest(
             if partner >= 0:
                 here = peek(mine + 8 * own[WIDTH] * block[room.some[j]])
                 if here != peek(its + 8 * there[WIDTH] * partner):
+                    room.others[n, room.some[j]] = WITHOUT
+
+
+@lean
+def _check_times(
+    n: int, count: int, block: Ints, source: int, target: int, tables: Tables, rules: Rules, room: Room
+) -> None:
+    own, there = tables.stores[source, STARTS], tables.stores[target, STARTS]
+    for t in range(len(rules.times)):
+        later, earlier, reach = rules.times[t, 0], rules.times[t, 1], rules.times[t, 2]
+        is_later = later == source and earlier == target
+        if not is_later and (later != target or earlier != source):
+            continue
+        for j in range(count):
+            partner = room.others[n, room.some[j]]
+            if partner >= 0:
+                mine, its = peek(own + 8 * block[room.some[j]]), peek(there + 8 * partner)
+                if (mine >= its + reach) if is_later else (its >= mine + reach):
                     room.others[n, room.some[j]] = WITHOUT
 
 
