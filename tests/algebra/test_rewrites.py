@@ -74,6 +74,21 @@ def test_normalised_predicates_stay_as_they_are(first: Expr, second: Expr) -> No
     assert normal(*after) == after
 
 
+def test_differences_and_bounds_on_both_sides_are_equalities() -> None:
+    """As long as nothing that overflows is equal: a difference that does is NULL."""
+    x, y = LEFT[0], RIGHT[0]
+    zero, less, more = Literal(0, x.type), Compare(Comparator.LE, x, y), Compare(Comparator.GE, x, y)
+    assert x.type == y.type == BIGINT
+    equal = (Compare(Comparator.EQ, x, y),)
+    assert normal(Compare(Comparator.EQ, Arithmetic(Operator.SUBTRACT, x, y), zero)) == equal
+    assert normal(Compare(Comparator.EQ, zero, Arithmetic(Operator.SUBTRACT, y, x))) == equal
+    assert normal(less, more) == normal(more, less) == equal
+    assert normal(less, Compare(Comparator.LE, y, x)) == equal
+    assert normal(Not(Or((Compare(Comparator.LT, y, x), Compare(Comparator.GT, y, x))))) == equal
+    differ = Compare(Comparator.NE, Arithmetic(Operator.SUBTRACT, x, y), zero)
+    assert normal(differ) == (differ,), "of a difference that overflows it is not true"
+
+
 @given(predicates())
 def test_normalised_predicates_have_their_shape(predicate: Expr) -> None:
     after = normal(predicate)

@@ -9,7 +9,7 @@ expression fails but a user function, which is called on the rows that no other 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.algebra.expressions import (
@@ -89,7 +89,8 @@ def _node(node: Relation) -> Relation:
 
 def _normal(predicates: tuple[Expr, ...], schema: Schema, times: frozenset[Column]) -> tuple[Expr, ...]:
     shape = _Shape({column: place for place, column in enumerate(schema)}, times)
-    return conjuncts(_all(shape.of(predicate, negated=False) for predicate in predicates))
+    shaped = conjuncts(_all(shape.of(predicate, negated=False) for predicate in predicates))
+    return tuple(dict.fromkeys(shape.met(conjunct, shaped) for conjunct in shaped))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +122,20 @@ class _Shape:
     def comparison(self, compare: Compare) -> Compare:
         if not columns(compare.left) and columns(compare.right):
             compare = _mirrored(compare)
-        compare = self.time_difference(compare)
+        compare = self.time_difference(_equality(compare))
         symmetric = compare.op in (Comparator.EQ, Comparator.NE, Comparator.SAME)
         left, right = self.place(compare.left), self.place(compare.right)
         misplaced = symmetric and left is not None and right is not None and right < left
         return _mirrored(compare) if misplaced else compare
+
+    def met(self, conjunct: Expr, others: Collection[Expr]) -> Expr:
+        """`x = y` in place of `x <= y` among whose neighbours is `x >= y`; any other conjunct as it is."""
+        match conjunct:
+            case Compare(Comparator.LE | Comparator.GE as op, left, right):
+                opposite = Compare(Comparator.GE if op is Comparator.LE else Comparator.LE, left, right)
+                if opposite in others or _mirrored(opposite) in others:
+                    return self.comparison(Compare(Comparator.EQ, left, right))
+        return conjunct
 
     def place(self, expr: Expr) -> int | None:
         """The place in the schema of a column, also of one that is cast."""
@@ -154,6 +164,14 @@ class _Shape:
             return Compare(op, difference, Literal(constant, INTERVAL))
         difference = Arithmetic(Operator.SUBTRACT, view.right, view.left)
         return Compare(op.mirrored, difference, Literal(-constant, INTERVAL))
+
+
+def _equality(compare: Compare) -> Compare:
+    """`x - y = 0` as `x = y`: a difference that overflows is NULL, and is one of values that are not equal."""
+    match compare:
+        case Compare(Comparator.EQ, Arithmetic(Operator.SUBTRACT, left, right), Literal(0)) if left.type == right.type:
+            return Compare(Comparator.EQ, left, right) if left.type.is_integer else compare
+    return compare
 
 
 def _mirrored(compare: Compare) -> Compare:
