@@ -143,7 +143,7 @@ def _referred_to(
             never = frozenset(p for name, p in zip(scheme.columns, closed, strict=True) if name.lower() in refers)
             text = f"{definition.name}: {constraint_text(scheme)}"
             closer = AfterPunctuation(closed, 0, reference.within.microseconds, never, text)
-            yield Closers(((closer,),), (punctuations,))
+            yield Closers(((closer, *own.no_null),), (punctuations,))
 
 
 def _alone(side: Relation, keys: Keys, declared: Declared) -> tuple[Scan, JointKeys] | None:

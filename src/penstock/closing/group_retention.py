@@ -37,8 +37,8 @@ class GroupRetention:
 
     @property
     def shows(self) -> bool:
-        """Whether each input is seen to close, for each entry: as EMIT ON CLOSE wants it."""
-        return self.ending is not None and bool(self.ending.closers.streams) and not self.lasting_nulls
+        """Whether each input is seen to close, as EMIT ON CLOSE wants it; for entries with NULL it may not be."""
+        return self.ending is not None and bool(self.ending.closers.streams)
 
     @property
     def lasting_nulls(self) -> tuple[frozenset[int], ...]:

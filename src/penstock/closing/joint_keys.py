@@ -124,8 +124,12 @@ class JointKeys:
             found = tuple(own)
         if not found:
             return None
-        no_null = (NeverNull(self._never_null),) if self._never_null else ()
-        return Closers(((*(later(c, stays) for c in found), *no_null),), own.evidence)
+        return Closers(((*(later(c, stays) for c in found), *self.no_null),), own.evidence)
+
+    @property
+    def no_null(self) -> tuple[NeverNull, ...]:
+        """What closes entries with NULL where no joint row has it."""
+        return (NeverNull(self._never_null),) if self._never_null else ()
 
     def named_rows(self) -> list[Scan]:
         """The streams that have one row with the keys: by UNIQUE they name it, or a row that they name does."""

@@ -337,18 +337,24 @@ class _Walk:
         for grouped in outermost_groups(relation):
             keys, scope = tuple(key.expr for key in grouped.keys), grouped.schema[0].scope
             groups, piling = self.form.on_close(scope), _piling(keys, grouped.input)
-            if not groups.shows:
-                names = _texts(keys, grouped.input)
-                because = Proof(
-                    f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will"
-                )
+            for because in self._never_shown(groups, keys, grouped.input):
                 unbounded = State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
-                yield replace(unbounded, has_no_plan=True)
+                yield replace(unbounded, has_no_plan=not groups.shows)
             for end in groups.lasting_punctuations:
                 names = _texts((keys[key] for key in end.keys if key < len(keys)), grouped.input)
                 kept = f"one punctuation is kept for every value of {names} that {end.scheme} closes"
                 because = Proof(f"{kept}, because a group with it may always arrive")
                 yield State(StatefulOperator.GROUP_BY, None, UNBOUNDED, Theory.WINDOWS, because, scope, piling)
+
+    def _never_shown(self, groups: GroupRetention, keys: tuple[Expr, ...], below: Relation) -> Iterator[Proof]:
+        """Why EMIT ON CLOSE shows no group at all, or none in which some keys are NULL."""
+        if not groups.shows:
+            names = _texts(keys, below)
+            yield Proof(f"EMIT ON CLOSE waits for each group by {names} to close, and nothing says that it will")
+        for nulls in groups.lasting_nulls[:1]:
+            yield _with_null(
+                "EMIT ON CLOSE waits for each group to close", [keys[number] for number in sorted(nulls)], below
+            )
 
     def _ending(self, relation: Relation, keys: Iterable[Expr], at_last: bool = False) -> Ending | None:
         """How changes end; as in a run by punctuations and times if these will do, and not after numbers of rows."""
