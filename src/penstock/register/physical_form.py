@@ -19,6 +19,7 @@ from penstock.algebra.relations import (
     Distinct,
     Relation,
     SetOp,
+    Window,
     walk_relations,
 )
 from penstock.catalog import Catalog, Constraint, Punctuated
@@ -44,8 +45,8 @@ _KINDS = {
     StatefulOperator.ANTI_JOIN: JoinKind.ANTI,
 }
 
-#: What is not an input of any join is not kept by one.
-_NOT_JOINED = Retention("", ())
+#: A stream that is no input of any join is not kept by one. What is computed goes by a name that a rewrite may change.
+_NOT_JOINED, _NOT_FOUND = Retention("", ()), Retention("")
 
 
 class PhysicalForm:
@@ -99,7 +100,7 @@ class PhysicalForm:
 
     def retention(self, scope: str, label: str) -> Retention:
         """What joins keep of an occurrence of a stream, or of what is computed: the most, where several read it."""
-        found = self._retentions.get(scope, [_NOT_JOINED])
+        found = self._retentions.get(scope, [_NOT_JOINED if scope in self._streams else _NOT_FOUND])
         return replace(next((each for each in found if not each.goes), found[0]), input=label)
 
     @cached_property
@@ -109,6 +110,10 @@ class PhysicalForm:
             for operand, retention in zip(node.operands, self._kept(node), strict=True):
                 found.setdefault(_scope(node, operand), []).append(retention)
         return found
+
+    @cached_property
+    def _streams(self) -> frozenset[str]:
+        return frozenset(node.stream.occurrence for node in walk_relations(self._normal) if isinstance(node, Window))
 
     def _kept(self, node: PhysicalJoin) -> Iterator[Retention]:
         """What a join keeps of each input: by its closers, or until rows end, by what a run sees or is declared."""
