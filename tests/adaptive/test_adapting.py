@@ -7,7 +7,7 @@ import pytest
 
 from penstock.plan.adaptivity import Adaptive
 from penstock.synopsis.memory import Ints
-from tests.adaptive.simulating import Simulation, correlated, cost_of, optimum
+from tests.adaptive.simulating import Simulation, correlated, cost_of, earnings, optimum
 
 #: What a filter takes for a row: a user function, say.
 MICROSECOND = 1000
@@ -102,9 +102,9 @@ def test_the_log_says_what_adaptivity_earned() -> None:
     for rates in ([0.1, 0.3, 0.5, 0.9], [0.9, 0.5, 0.3, 0.1], [0.5, 0.9, 0.1, 0.3]):
         simulation.run(correlated(rng, 40_000, rates, 1))
     assert simulation.tuner is not None
-    earned = simulation.tuner.earned()
-    assert 100_000 < earned.rows <= 120_000
-    assert earned.spent < earned.best_single <= earned.as_written
+    found = earnings(simulation.tuner)
+    assert 100_000 < found.rows <= 120_000
+    assert found.spent < found.best_single <= found.as_written
 
 
 @pytest.mark.parametrize("strategy", ["a-greedy", "sweep", "independent", "local-swaps", "auto", "random"])

@@ -20,7 +20,6 @@ from penstock.adaptive.joins.cheapest_path import (
     moved_forward,
     path_cost,
     sets_along,
-    sizes_of,
 )
 from penstock.adaptive.joins.join_tuner import AdaptiveJoinTuner
 from penstock.adaptive.joins.remembered import restored_join, saved_join
@@ -102,13 +101,13 @@ def test_the_logical_filter_that_drops_most_comes_first_as_5_2_3_says() -> None:
     kept = {2: 0.9, 3: 0.9, 4: 0.1, 5: 0.95, 6: 0.95}
     sets = {node.members for node in set_tree(0, ACYCLIC, (1, 2, 3, 4, 5))}
     sizes = {members: float(np.prod([kept[n] for n in kept if members >> n - 1 & 1])) for members in sets}
-    assert [n + 1 for n in cheapest_order(0, ACYCLIC, sizes_of(sizes, 6))] == [3, 4, 2, 5, 6]
+    assert [n + 1 for n in cheapest_order(0, ACYCLIC, Sizes(sizes, (0.0,) * 6))] == [3, 4, 2, 5, 6]
 
 
 def test_a_path_counts_what_a_probe_expands() -> None:
     """S drops half of the rows and T none, but S has ten matches for each other row. Thesis 5.2 would probe S first."""
     own = (frozenset({1, 2}), frozenset({1}), frozenset({2}))
-    assert cheapest_order(0, own, sizes_of({0b010: 5.0, 0b100: 1.0, 0b110: 5.0}, 3)) == (2, 1)
+    assert cheapest_order(0, own, Sizes({0b010: 5.0, 0b100: 1.0, 0b110: 5.0}, (0.0,) * 3)) == (2, 1)
 
 
 def test_an_input_that_probes_walk_over_is_probed_last() -> None:

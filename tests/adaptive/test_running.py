@@ -21,7 +21,7 @@ from penstock.adaptive.tuners import Tuners
 from penstock.cli import main
 from penstock.plan.adaptivity import Adaptive
 from penstock.plan.decisions import decisions_text
-from tests.adaptive.simulating import Simulation, correlated, cost_of, optimum
+from tests.adaptive.simulating import Simulation, correlated, cost_of, earnings, optimum
 from tests.functions.running import session_over
 
 ROWS = 60_000
@@ -121,7 +121,7 @@ def test_what_was_learnt_is_remembered_as_json() -> None:
         known.profiler.costs,
     )
     assert again.profiler.window.planes == known.profiler.window.planes
-    assert again.earned() == known.earned()
+    assert earnings(again) == earnings(known)
     tuners = Tuners(Adaptive())
     tuners.restore({"here": saved(known)})
     found = tuners.tuner("here", known.filters)

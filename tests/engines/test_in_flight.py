@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.engines.embedded import EmbeddedEngine
-from penstock.engines.embedded_run import FEW_ROWS, open_run
+from penstock.engines.embedded_run import open_run
 from penstock.plan.inputs import inputs
+from penstock.plan.settings import StepSizes
 from penstock.sql import bind_text
 
 PUNCTUATED = """
@@ -90,7 +91,7 @@ def test_files_of_very_different_cuts_keep_few_rows_in_flight(
     for result in open_run(script.queries, script.catalog).results():
         assert result is not None
         most = max(most, result.engine.totals().in_flight_rows)
-    assert 0 < most <= FEW_ROWS + 2  # and the newest row of each stream, whose instant is open
+    assert 0 < most <= StepSizes().least + 2  # and the newest row of each stream, whose instant is open
 
 
 def test_metrics_show_what_is_in_flight_at_the_operator_that_reads_it_first() -> None:

@@ -33,11 +33,12 @@ from penstock.operators.filters.arrow_columns import ArrowColumns
 from penstock.operators.filters.clauses import MOST_OPTIONS, Clauses, split
 from penstock.operators.filters.columns import RowColumns
 from penstock.operators.filters.fused import FusedFilter
-from penstock.operators.scalars import compile_filter, compile_predicate
+from penstock.operators.scalars import compile_filter
 from penstock.synopsis.dictionary import Dictionary
 from penstock.types import BIGINT, BIGINT_RANGE, BOOLEAN, DOUBLE, INT, STRING, Kind, Type, decimal
 from tests.operators.columns import VALUES, arrow, coded, columns_of, or_null
 from tests.operators.expressions import of
+from tests.operators.predicates import compile_predicate
 from tests.reference.scalar import holds
 from tests.reference.values import Value
 

@@ -30,7 +30,7 @@ from penstock.algebra.expressions import (
 )
 from penstock.algebra.functions import FUNCTIONS
 from penstock.algebra.relations import Schema
-from penstock.operators.scalars import compile_predicate, compile_scalar
+from penstock.operators.scalars import compile_scalar
 from penstock.synopsis.codes import encode_column
 from penstock.synopsis.deltas import assemble
 from penstock.synopsis.dictionary import Dictionary
@@ -38,6 +38,7 @@ from penstock.synopsis.memory import Ints
 from penstock.types import BIGINT, BIGINT_RANGE, BOOLEAN, DOUBLE, STRING, Type
 from tests.operators.columns import FEW, VALUES, arrow, coded, columns_of, or_null, same_nulls
 from tests.operators.expressions import CALLS, CASTS, OPERATIONS, PATTERNS, anything, calls, leaves, of
+from tests.operators.predicates import compile_predicate
 from tests.reference.scalar import evaluate, holds
 from tests.reference.values import Value
 

@@ -1,8 +1,8 @@
 """The plan log (thesis 7.1): what was chosen when, on which statistics, and what the choice earned.
 
-It serves four ends. Where statistics recur, the choice that was best for them is used again without being searched for;
-what never changes a decision is measured less often; the log says what a single choice would have cost, and so what
-adaptivity earned; and a choice that was left and comes back is damped. It is a ring: old decisions go.
+It serves three ends. Where statistics recur, the choice that was best for them is used again, without a search; what
+never changes a decision is measured less often; and a choice that was left and comes back is damped. What a choice
+earned users see as `plan/decisions.py`. The log is a ring: old decisions go.
 """
 
 from __future__ import annotations
@@ -43,17 +43,6 @@ class Decision(Generic[StatisticsT, ChoiceT]):
     statistics: StatisticsT
     #: Rows that it was used for.
     rows: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Earnings:
-    """What the choices of the log cost on its statistics, and what others would have, in nanoseconds."""
-
-    rows: int
-    spent: float
-    as_written: float
-    #: The cost of the best single choice of the log.
-    best_single: float
 
 
 class PlanLog(Generic[StatisticsT, ChoiceT]):
@@ -98,14 +87,3 @@ class PlanLog(Generic[StatisticsT, ChoiceT]):
         """Returns how often a choice was taken among the late decisions without a drift: it would be thrashing."""
         late = list(self._decisions)[-LATE:]
         return sum(decision.choice == choice and decision.reason is Reason.VIOLATION for decision in late)
-
-    def earned(self, written: ChoiceT, cost: Callable[[ChoiceT, StatisticsT], float]) -> Earnings:
-        """Returns what the log's choices cost, by what a choice costs for a row on some statistics (7.1, "what-if")."""
-
-        def total(choice: ChoiceT) -> float:
-            return sum(each.rows * cost(choice, each.statistics) for each in self._decisions)
-
-        spent = sum(each.rows * cost(each.choice, each.statistics) for each in self._decisions)
-        singles = [total(choice) for choice in {each.choice for each in self._decisions}]
-        rows = sum(each.rows for each in self._decisions)
-        return Earnings(rows, spent, total(written), min(singles, default=0.0))

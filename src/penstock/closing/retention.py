@@ -74,15 +74,6 @@ class Retention:
         return self.goes and not self.unseen
 
     @property
-    def why_not(self) -> str | None:
-        """Why the engines do not enforce it, in one sentence."""
-        if self.enforced:
-            return None
-        if self.goes:
-            return f"{listed(self.unseen)} without WHEN or FROM, so that no punctuation is seen"
-        return self.piles_up or f"nothing says that each row of {self.input} goes in the end"
-
-    @property
     def bound(self) -> Bound:
         """How much is kept, in the words of the chain; the theories may know a number."""
         if self.chain is None:

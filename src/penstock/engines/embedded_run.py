@@ -40,9 +40,6 @@ from penstock.plan.setting_change import SettingChange
 from penstock.plan.settings import StepSizes
 from penstock.plan.sharing import sharing
 
-#: Rows that are pushed at least, unless settings say otherwise.
-FEW_ROWS = StepSizes().least
-
 #: Rows that are pushed at most beyond the instant that other streams have closed: a part of the rows that are kept.
 STATE_SHARE = 8
 

@@ -85,11 +85,6 @@ def inputs(fragment: Fragment, sharing: Sharing = NOTHING_SHARED) -> tuple[Input
     return tuple(sorted(found, key=lambda each: each.views[0].leaves))
 
 
-def input_of(leaf: int, some: Sequence[Input]) -> int:
-    """The number of the input that a leaf reads."""
-    return next(number for number, each in enumerate(some) if any(leaf in view.leaves for view in each.views))
-
-
 def _at_once(leaf: int, route: Route) -> Input:
     return Input((View((leaf,), route, route.leaf.schema),), route.leaf, waits=False)
 

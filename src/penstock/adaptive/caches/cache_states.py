@@ -39,7 +39,6 @@ class CacheStates:
         self.states: dict[Cache, State] = {}
         self._known: dict[Cache, Estimate] = {}
         self._used_before: frozenset[Cache] = frozenset()
-        self.selections = 0
         self.renew(candidates)
 
     def of(self, state: State) -> tuple[Cache, ...]:
@@ -80,7 +79,6 @@ class CacheStates:
         )
         if changed:
             self._known = known
-            self.selections += 1
             chosen: Collection[Cache] = selected(known)
         else:
             chosen = self._used_before

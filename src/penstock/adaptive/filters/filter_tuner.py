@@ -15,7 +15,7 @@ from penstock.adaptive.filters.independent import Independent
 from penstock.adaptive.filters.local_swaps import LocalSwaps
 from penstock.adaptive.filters.statistics import FilterChoice, OrderingStrategy
 from penstock.adaptive.filters.sweep import STAGE, Sweep
-from penstock.adaptive.plan_log import Earnings, PlanLog
+from penstock.adaptive.plan_log import PlanLog
 from penstock.adaptive.streamon import StreaMon
 from penstock.operators.filters.filter_chain import AT_ONCE
 from penstock.operators.filters.profile import FilterOrder, FilterProfile, OrderedFilters, ProfileRequest
@@ -59,12 +59,6 @@ class FilterTuner:
         if choice is not None:
             self.order, self.wanted = choice.order, choice.wanted
         return choice
-
-    def earned(self) -> Earnings:
-        """Returns what the logged orders cost, and what others would have."""
-        self.log.used_until(self.profiler.rows)
-        written = tuple(range(len(self.filters)))
-        return self.log.earned(written, lambda order, statistics: statistics.window.cost(order, statistics.costs))
 
 
 def strategy_of(settings: Adaptive) -> OrderingStrategy:

@@ -91,11 +91,3 @@ class ProfileWindow:
             squares += (come - left) * until * until
         spent, squares = spent + entered[-1] * until, squares + entered[-1] * until * until
         return max(0.0, squares / self.rows - (spent / self.rows) ** 2)
-
-    def matrix_view(self, order: FilterOrder) -> list[list[int]]:
-        """Returns the matrix view V (figure 4.4). Row i has the columns from i on."""
-        alive, view = self.everything, []
-        for position, number in enumerate(order):
-            view.append([self.drops(other, alive) for other in order[position:]])
-            alive = self.left(number, alive)
-        return view

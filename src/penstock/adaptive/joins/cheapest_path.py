@@ -46,11 +46,6 @@ class Sizes:
         return all(members in self.combinations for members in sets_along(order)[1:])
 
 
-def sizes_of(combinations: Mapping[int, float], inputs: int) -> Sizes:
-    """Sizes where probes walk over nothing."""
-    return Sizes(combinations, (0.0,) * inputs)
-
-
 def sets_along(order: Order) -> tuple[int, ...]:
     """The sets along an order, from the empty one to that of all inputs.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from penstock.adaptive.joins.join_profiler import JoinProfiler
 from penstock.adaptive.joins.join_reoptimizer import JoinLog, JoinReoptimizer
-from penstock.adaptive.plan_log import Earnings, PlanLog
+from penstock.adaptive.plan_log import PlanLog
 from penstock.adaptive.streamon import StreaMon
 from penstock.operators.joins.mjoin import JoinCore
 from penstock.plan.adaptivity import FULL, Adaptive
@@ -46,8 +46,3 @@ class AdaptiveJoinTuner:
         if orders is not None:
             join.use(replace(join.choice, paths=join.in_order(orders).paths))
         join.wanted_samples = self.profiler.wanted
-
-    def earned(self) -> Earnings:
-        """Returns what the logged orders cost, and what others would have, in probes."""
-        self.log.used_until(self.profiler.rows)
-        return self.log.earned(self.written, lambda orders, sizes: sizes.cost(orders))

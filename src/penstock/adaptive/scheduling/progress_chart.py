@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from penstock.errors import PenstockError
 
@@ -84,15 +84,6 @@ class ProgressChart:
             found.append(Chain(start, end, slope))
             start = end
         return tuple(found)
-
-    @property
-    def envelope(self) -> tuple[tuple[float, float], ...]:
-        """Returns the corners of the lower envelope. Its slopes never get steeper."""
-        return (self.points[0], *(self.points[chain.end] for chain in self.chains))
-
-    def is_convex(self) -> bool:
-        """Returns whether slopes of the envelope decrease, which they do by how chains are made."""
-        return all(after.slope <= before.slope + 1e-12 for before, after in pairwise(self.chains))
 
 
 def _slope(start: tuple[float, float], end: tuple[float, float]) -> float:

@@ -52,7 +52,6 @@ class Scalar(Protocol):
         """Gives codes and NULLs. User functions are called on the rows that are wanted only."""
 
 
-Predicate = Callable[[Ints, Dictionary], NDArray[np.bool_]]
 Filter = Callable[[Columns, Dictionary, Ints | None], NDArray[np.bool_]]
 Conjuncts = Callable[[Columns, Dictionary, Ints | None], "outcomes.Outcome"]
 
@@ -74,12 +73,6 @@ def compile_scalar(expr: Expr, schema: Schema, tally: Tally | None = None) -> Sc
             return batch.codes(vector, expr.type)
 
     return scalar
-
-
-def compile_predicate(exprs: Sequence[Expr], schema: Schema) -> Predicate:
-    """What tells, for rows of a schema, where all of some predicates are true: neither false nor NULL."""
-    holds = compile_filter(exprs, schema)
-    return lambda rows, dictionary: holds(RowColumns(rows, len(schema)), dictionary, None)
 
 
 def compile_filter(exprs: Sequence[Expr], schema: Schema) -> Filter:
