@@ -34,10 +34,13 @@ from penstock.kernels.bucket_records import (
     WIDTH,
     WITHIN,
     interval,
+    keep,
     known,
     longest,
     note_most,
     put,
+    show,
+    shows,
     take,
 )
 from penstock.kernels.jit import lean
@@ -179,23 +182,9 @@ def _show(
     """Puts out how what is shown of a bucket changes."""
     if known(group, bucket, shape, streams, counters) < 0:
         return done
-    count, low, high, certain = interval(group, bucket, shape, streams, counters)
-    is_shown = high > 0 or certain == 0
     place = RESULT_WORDS * (bucket % shape[RING])
-    if counters[group, place + RESULT_BUCKET] == bucket + 1 and counters[group, place + IS_SHOWN] != 0:
-        if (
-            is_shown
-            and counters[group, place + RESULT] == count
-            and counters[group, place + RESULT + 1] == low
-            and counters[group, place + RESULT + 2] == high
-            and counters[group, place + CERTAIN] == certain
-        ):
-            return done
-        done = put(out, done, t, -1, group, counters, place)
-    _keep_result(group, bucket, shape, streams, counters)
-    if is_shown:
-        done = put(out, done, t, 1, group, counters, place)
-    return done
+    was_shown = counters[group, place + RESULT_BUCKET] == bucket + 1 and counters[group, place + IS_SHOWN] != 0
+    return show(t, group, bucket, place, was_shown, shape, streams, counters, out, done)
 
 
 @lean
@@ -209,19 +198,6 @@ def _is_wide(group: int, place: int, boundary: int, shape: Ints, counters: Ints)
 
 
 @lean
-def _keep_result(group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints) -> None:
-    """Has the result of a bucket in the ring."""
-    count, low, high, certain = interval(group, bucket, shape, streams, counters)
-    place = RESULT_WORDS * (bucket % shape[RING])
-    counters[group, place + RESULT_BUCKET] = bucket + 1
-    counters[group, place + IS_SHOWN] = 1 if high > 0 or certain == 0 else 0
-    counters[group, place + RESULT] = count
-    counters[group, place + RESULT + 1] = low
-    counters[group, place + RESULT + 2] = high
-    counters[group, place + CERTAIN] = certain
-
-
-@lean
 def _pass_boundary(
     shape: Ints, streams: Ints, held: Ints, latest: Ints, counters: Ints, registers: Ints, out: Ints, done: int
 ) -> int:
@@ -232,7 +208,8 @@ def _pass_boundary(
         for k in range(len(held)):
             if latest[held[k]] != 0 and known(held[k], boundary - 1, shape, streams, counters) >= 0:
                 if shape[EMITS] != 0:
-                    _keep_result(held[k], boundary - 1, shape, streams, counters)
+                    result = interval(held[k], boundary - 1, shape, streams, counters)
+                    keep(held[k], boundary - 1, place, result, shows(result, shape), counters)
                 if registers[WAS_WIDE] == 0 and _is_wide(held[k], place, boundary, shape, counters):
                     registers[WAS_WIDE] = 1
                     done = put(out, done, at, 1, held[k], counters, place)

@@ -275,3 +275,52 @@ def put(out: Ints, done: int, t: int, weight: int, group: int, counters: Ints, p
         counters[group, place + RESULT_BUCKET] - 1,
     )
     return done + 1
+
+
+@lean
+def keep(
+    group: int, bucket: int, place: int, result: tuple[int, int, int, int], is_shown: bool, counters: Ints
+) -> None:
+    """Keeps the result of a bucket or window at a place of the ring."""
+    counters[group, place + RESULT_BUCKET] = bucket + 1
+    counters[group, place + IS_SHOWN] = is_shown
+    counters[group, place + RESULT] = result[0]
+    counters[group, place + RESULT + 1] = result[1]
+    counters[group, place + RESULT + 2] = result[2]
+    counters[group, place + CERTAIN] = result[3]
+
+
+@lean
+def shows(result: tuple[int, int, int, int], shape: Ints) -> bool:
+    """Whether a result is one to show: there may be a row, or an assertion was broken."""
+    return result[2] > 0 or result[3] == 0 or shape[ALWAYS] != 0
+
+
+@lean
+def show(
+    t: int,
+    group: int,
+    bucket: int,
+    place: int,
+    was_shown: bool,
+    shape: Ints,
+    streams: Ints,
+    counters: Ints,
+    out: Ints,
+    done: int,
+) -> int:
+    """Puts out how the result of a bucket or window changes at an instant, and keeps it at a place of the ring."""
+    result = interval(group, bucket, shape, streams, counters)
+    is_shown = shows(result, shape)
+    if was_shown:
+        if (
+            is_shown
+            and counters[group, place + RESULT] == result[0]
+            and counters[group, place + RESULT + 1] == result[1]
+            and counters[group, place + RESULT + 2] == result[2]
+            and counters[group, place + CERTAIN] == result[3]
+        ):
+            return done
+        done = put(out, done, t, -1, group, counters, place)
+    keep(group, bucket, place, result, is_shown, counters)
+    return put(out, done, t, 1, group, counters, place) if is_shown else done

@@ -13,19 +13,15 @@ from penstock.kernels.bucket_records import (
     ALWAYS,
     AT_START,
     BROKEN,
-    CERTAIN,
     IN_BUCKET,
     IS_SHOWN,
-    RESULT,
-    RESULT_BUCKET,
     SETTLED,
     WIDTH,
-    interval,
     known,
     longest,
     note_most,
-    put,
     record,
+    show,
     take,
 )
 from penstock.kernels.jit import lean
@@ -141,23 +137,5 @@ def _replace_windows(
 
 @lean
 def _show(t: int, group: int, bucket: int, shape: Ints, streams: Ints, counters: Ints, out: Ints, done: int) -> int:
-    """Puts out how what is shown of a group changes."""
-    count, low, high, certain = interval(group, bucket, shape, streams, counters)
-    is_shown = high > 0 or certain == 0 or shape[ALWAYS] != 0
-    if counters[group, IS_SHOWN] != 0:
-        if (
-            is_shown
-            and counters[group, RESULT] == count
-            and counters[group, RESULT + 1] == low
-            and counters[group, RESULT + 2] == high
-            and counters[group, CERTAIN] == certain
-        ):
-            return done
-        done = put(out, done, t, -1, group, counters, 0)
-    counters[group, RESULT_BUCKET] = bucket + 1
-    counters[group, IS_SHOWN] = is_shown
-    counters[group, RESULT] = count
-    counters[group, RESULT + 1] = low
-    counters[group, RESULT + 2] = high
-    counters[group, CERTAIN] = certain
-    return put(out, done, t, 1, group, counters, 0) if is_shown else done
+    """Puts out how what is shown of a group changes. The ring has one place: that of the last window."""
+    return show(t, group, bucket, 0, counters[group, IS_SHOWN] != 0, shape, streams, counters, out, done)
