@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.adaptive.filters.filter_tuner import FilterTuner
-from penstock.adaptive.filters.statistics import FilterStatistics
-from penstock.adaptive.plan_log import Decision
 from penstock.adaptive.tuners import Tuners
 from penstock.operators.filters.columns import Columns, InPlace
 from penstock.operators.filters.filter_chain import FilterChain
@@ -150,31 +147,3 @@ def optimum(words: Ints, costs: list[int]) -> tuple[int, FilterOrder]:
 def exhaustive(words: Ints, costs: list[int]) -> int:
     """Returns the least cost of all orders, which are tried one by one."""
     return min(cost_of(words, order, costs) for order in permutations(range(len(costs))))
-
-
-@dataclass(frozen=True, slots=True)
-class Earnings:
-    """What the orders of a plan log cost on its statistics, and what others would have (7.1, "what-if")."""
-
-    rows: int
-    spent: float
-    as_written: float
-    #: The cost of the best single order of the log.
-    best_single: float
-
-
-def earnings(tuner: FilterTuner) -> Earnings:
-    """What a tuner's orders cost in nanoseconds, each on the statistics and the rows for which it was used."""
-    tuner.log.used_until(tuner.profiler.rows)
-    decisions = list(tuner.log)
-
-    def total(order: FilterOrder) -> float:
-        return sum(_cost(each, order) for each in decisions)
-
-    spent = sum(_cost(each, each.choice) for each in decisions)
-    best = min((total(order) for order in {each.choice for each in decisions}), default=0.0)
-    return Earnings(sum(each.rows for each in decisions), spent, total(tuple(range(len(tuner.filters)))), best)
-
-
-def _cost(decision: Decision[FilterStatistics, FilterOrder], order: FilterOrder) -> float:
-    return decision.rows * decision.statistics.window.cost(order, decision.statistics.costs)

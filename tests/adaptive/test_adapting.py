@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from penstock.adaptive.decisions import decisions
 from penstock.plan.adaptivity import Adaptive
+from penstock.plan.decisions import decisions_text
 from penstock.synopsis.memory import Ints
-from tests.adaptive.simulating import Simulation, correlated, cost_of, earnings, optimum
+from tests.adaptive.simulating import Simulation, correlated, cost_of, optimum
 
 #: What a filter takes for a row: a user function, say.
 MICROSECOND = 1000
@@ -102,9 +104,16 @@ def test_the_log_says_what_adaptivity_earned() -> None:
     for rates in ([0.1, 0.3, 0.5, 0.9], [0.9, 0.5, 0.3, 0.1], [0.5, 0.9, 0.1, 0.3]):
         simulation.run(correlated(rng, 40_000, rates, 1))
     assert simulation.tuner is not None
-    found = earnings(simulation.tuner)
-    assert 100_000 < found.rows <= 120_000
-    assert found.spent < found.best_single <= found.as_written
+    found = list(decisions("s", simulation.tuner))
+    rows = sum(each.rows for each in found)
+    assert 100_000 < rows <= 120_000
+    spent, single, written = (
+        sum(each.rows * cost for each, cost in zip(found, costs, strict=True))
+        for costs in zip(*((each.cost, each.best_single, each.as_written) for each in found), strict=True)
+    )
+    assert spent < single <= written
+    assert spent == pytest.approx(written - sum(each.earned for each in found))
+    assert "in the best single order" in decisions_text(found)
 
 
 @pytest.mark.parametrize("strategy", ["a-greedy", "sweep", "independent", "local-swaps", "auto", "random"])

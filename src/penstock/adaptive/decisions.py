@@ -23,6 +23,7 @@ def decisions(place: str, tuner: FilterTuner) -> Iterable[FilterDecision]:
     tuner.log.used_until(tuner.profiler.rows)
     written = tuple(range(len(tuner.filters)))
     first = tuner.log.added - len(tuner.log)
+    single = tuner.log.best_single(lambda order, known: known.window.cost(order, known.costs)) or written
     for number, decision in enumerate(tuner.log, first):
         window, costs, order = decision.statistics.window, decision.statistics.costs, decision.choice
         count = max(1, window.rows)
@@ -38,6 +39,7 @@ def decisions(place: str, tuner: FilterTuner) -> Iterable[FilterDecision]:
             decision.rows,
             round(window.cost(order, costs), 1),
             round(window.cost(written, costs), 1),
+            round(window.cost(single, costs), 1),
         )
 
 
@@ -45,6 +47,7 @@ def join_decisions(place: str, tuner: AdaptiveJoinTuner) -> Iterable[JoinDecisio
     """Yields the decisions that the log of a join's tuner holds."""
     tuner.log.used_until(tuner.profiler.rows)
     first = tuner.log.added - len(tuner.log)
+    single = tuner.log.best_single(lambda orders, known: known.cost(orders)) or tuner.written
     for number, decision in enumerate(tuner.log, first):
         known, orders = decision.statistics, decision.choice
         yield JoinDecision(
@@ -63,4 +66,5 @@ def join_decisions(place: str, tuner: AdaptiveJoinTuner) -> Iterable[JoinDecisio
             decision.rows,
             round(known.cost(orders), 2),
             round(known.cost(tuner.written), 2),
+            round(known.cost(single), 2),
         )

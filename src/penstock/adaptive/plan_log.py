@@ -1,8 +1,8 @@
 """The plan log (thesis 7.1): what was chosen when, on which statistics, and what the choice earned.
 
-It serves three ends. Where statistics recur, the choice that was best for them is used again, without a search; what
-never changes a decision is measured less often; and a choice that was left and comes back is damped. What a choice
-earned users see as `plan/decisions.py`. The log is a ring: old decisions go.
+It serves four ends. Where statistics recur, the choice that was best for them is used again, without a search; what
+never changes a decision is measured less often; a choice that was left and comes back is damped; and the log says what
+one choice for all of its statistics would have cost, and so what adapting earned. It is a ring: old decisions go.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ class PlanLog(Generic[StatisticsT, ChoiceT]):
         self._decisions: deque[Decision[StatisticsT, ChoiceT]] = deque(maxlen=capacity)
         #: Decisions since the start, of which the ring has the latest.
         self.added = 0
+        #: The best single choice, and how many decisions there were when it was found.
+        self._single: tuple[int, ChoiceT | None] | None = None
 
     def __len__(self) -> int:
         return len(self._decisions)
@@ -87,3 +89,17 @@ class PlanLog(Generic[StatisticsT, ChoiceT]):
         """Returns how often a choice was taken among the late decisions without a drift: it would be thrashing."""
         late = list(self._decisions)[-LATE:]
         return sum(decision.choice == choice and decision.reason is Reason.VIOLATION for decision in late)
+
+    def best_single(self, cost: Callable[[ChoiceT, StatisticsT], float]) -> ChoiceT | None:
+        """Returns the choice that would have cost least, had it been used for all rows of the log ("what if", 7.1).
+
+        `cost` is that of a row by a choice on some statistics. It is asked when there is a new decision.
+        """
+
+        def total(choice: ChoiceT) -> float:
+            return sum(each.rows * cost(choice, each.statistics) for each in self._decisions)
+
+        if self._single is None or self._single[0] != self.added:
+            choices = dict.fromkeys(each.choice for each in self._decisions)
+            self._single = self.added, min(choices, key=total, default=None)
+        return self._single[1]

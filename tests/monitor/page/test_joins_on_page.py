@@ -33,7 +33,7 @@ LINE = OperatorMetrics(
 
 
 def decided(number: int, *paths: tuple[str, ...]) -> JoinDecision:
-    return JoinDecision(PLACE, number, 10, "start", paths, ((), ()), 64, 100, 2.0, 3.0)
+    return JoinDecision(PLACE, number, 10, "start", paths, ((), ()), 64, 100, 2.0, 3.0, 2.5)
 
 
 def recorded(*lines: OperatorMetrics) -> dict[str, Any]:

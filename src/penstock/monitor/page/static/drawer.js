@@ -181,7 +181,7 @@ export class Drawer {
       element("strong", {}, element("button", { class: "link", "data-key": `d ${each.place} ${each.number}`, onclick: () => this.actions.select(each.entity) }, each.place), ` ${REASONS[each.reason] ?? each.reason}`),
       element("p", { class: "order" }, ...each.filters.flatMap((text, place) => [place ? element("span", { class: "quiet" }, " then ") : null,
         element("code", {}, text), element("small", {}, ` drops ${percent(each.drops[place])}, ${nanoseconds(each.nanoseconds[place])}`)])),
-      element("p", { class: "quiet" }, `after ${exactly(each.at)} rows, on ${exactly(each.samples)} samples; used for ${exactly(each.rows)} rows at ${nanoseconds(each.cost)} each, as written ${nanoseconds(each.as_written)}: `,
+      element("p", { class: "quiet" }, `after ${exactly(each.at)} rows, on ${exactly(each.samples)} samples; used for ${exactly(each.rows)} rows at ${nanoseconds(each.cost)} each, as written ${nanoseconds(each.as_written)}, in the best single order ${nanoseconds(each.best_single)}: `,
         element("b", { class: saved >= 0 ? "gain" : "loss" }, saved ? `${nanoseconds(Math.abs(saved))} ${saved > 0 ? "saved" : "lost"}` : "no difference")));
   }
 
@@ -190,7 +190,7 @@ export class Drawer {
     return element("div", {},
       element("strong", {}, element("button", { class: "link", "data-key": `d ${each.place} ${each.number}`, onclick: () => this.actions.select(each.entity) }, each.place), ` ${REASONS[each.reason] ?? each.reason}`),
       ...each.paths.map(([start, ...others]) => element("p", { class: "order" }, element("code", {}, start), element("span", { class: "quiet" }, " probes "), element("code", {}, others.join(" → ")))),
-      element("p", { class: "quiet" }, `after ${exactly(each.at)} events, on ${exactly(each.samples)} samples; used for ${exactly(each.rows)} events at ${probes(each.cost)} each, as written ${probes(each.as_written)}: `,
+      element("p", { class: "quiet" }, `after ${exactly(each.at)} events, on ${exactly(each.samples)} samples; used for ${exactly(each.rows)} events at ${probes(each.cost)} each, as written ${probes(each.as_written)}, along the best single paths ${probes(each.best_single)}: `,
         element("b", { class: saved >= 0 ? "gain" : "loss" }, saved ? `${exactly(Math.round(Math.abs(saved)))} probes ${saved > 0 ? "saved" : "lost"}` : "no difference")));
   }
 
