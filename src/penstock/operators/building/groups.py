@@ -20,7 +20,7 @@ from penstock.kernels import counting
 from penstock.kernels.aggregation import ORDERED
 from penstock.kernels.sets import first_equals
 from penstock.operators.blocks import Blocks, in_step, together
-from penstock.operators.building.joins import build_totals
+from penstock.operators.building.joins.buckets import build_totals
 from penstock.operators.building.nodes import BlockNode, Step, in_one_block, measured_blocks
 from penstock.operators.building.windows import build_arrivals, build_partitions, build_unordered
 from penstock.operators.groups.aggregate import (
