@@ -1,8 +1,9 @@
 """Draws figures of the thesis into docs/figures: `make figures`, or some of them by their numbers.
 
-Those of chapter 4 are in `filter_figures.py`, and that of Koudas et al. (001) is in `elimination_figures.py`. What
-those of chapter 6 show is what joins keep: rows, and keys of No components and of clusters. Indexes are not counted, as
-in the thesis. Where k is declared, nobody looks for violations, so that monitors keep nothing.
+Those of chapters 4 and 5 are in `filter_figures.py` and `cache_figures.py`, and that of Koudas et al. (001) is in
+`elimination_figures.py`. What those of chapter 6 show is what joins keep: rows, and keys of No components and of
+clusters. Indexes are not counted, as in the thesis. Where k is declared, nobody looks for violations, so that monitors
+keep nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from cache_figures import CACHE_FIGURES
 from elimination_figures import ELIMINATION_FIGURES
 from filter_figures import FILTER_FIGURES, table_4_2
 from measured import Run, run, watched_run
@@ -160,6 +162,7 @@ FIGURES: dict[str, Callable[[], Chart]] = {
     "6.17": figure_6_17,
     "6.18": figure_6_18,
     **FILTER_FIGURES,
+    **CACHE_FIGURES,
     **ELIMINATION_FIGURES,
 }
 

@@ -50,29 +50,33 @@ class Stream:
     name: str
     rate: int
     columns: dict[str, Draw]
+    #: Rows of its window, if it is not that of the join.
+    window: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinWorkload:
-    """A join of windows of so many rows, on pairs of columns."""
+    """A join of windows of so many rows, on pairs of columns. Its results come as a stream, or else as a relation."""
 
     name: str
     streams: tuple[Stream, ...]
     on: tuple[tuple[str, str], ...]
     window: int
+    is_stream: bool = True
 
     @property
     def script(self) -> str:
-        """The declarations, and a query that gives all results as they come."""
+        """The declarations, and a query that gives all results."""
         declared = (
             f"CREATE STREAM {stream.name} (id BIGINT, {', '.join(f'{c} BIGINT' for c in stream.columns)}, ts BIGINT, "
             "UNIQUE (id)) TIMESTAMP BY ts;"
             for stream in self.streams
         )
         shown = ", ".join(f"{stream.name}.id AS {stream.name}_id" for stream in self.streams)
-        read = ", ".join(f"{stream.name} [ROWS {self.window}]" for stream in self.streams)
+        read = ", ".join(f"{stream.name} [ROWS {stream.window or self.window}]" for stream in self.streams)
         where = " AND ".join(f"{left} = {right}" for left, right in self.on)
-        return "\n".join((*declared, f"SELECT ISTREAM({shown}) FROM {read} WHERE {where};"))
+        given = f"ISTREAM({shown})" if self.is_stream else shown
+        return "\n".join((*declared, f"SELECT {given} FROM {read} WHERE {where};"))
 
     def pieces(self, rows: int, pushed: int, seed: int = 0) -> Iterator[dict[str, pa.RecordBatch]]:
         """So many rows in all, of all streams side by side, and of so many at a time."""
