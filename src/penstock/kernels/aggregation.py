@@ -14,6 +14,8 @@ A delta is a row, or a partial aggregate of rows (`kernels/panes.py`), which com
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,44 +62,79 @@ RAW_WIDTH = 1 + exact.INTEGER_WIDTH
 BLOCK = 32
 
 
+class Arguments(NamedTuple):
+    """What deltas bring to accumulators: their rows, the words of arguments of 128 bits, and digits of partial sums.
+
+    `ranks` are those of interned values.
+    """
+
+    rows: Ints
+    wide: Ints
+    spilt: Ints
+    ranks: Ints
+
+
+class Batch(NamedTuple):
+    """Deltas in the order of time, with their keys by themselves."""
+
+    ts: Ints
+    weight: Ints
+    keys: Ints
+    arguments: Arguments
+
+
+class Layout(NamedTuple):
+    """How a group row is laid out: the plan of its aggregates, and where its keys are, in deltas and in group rows.
+
+    What a group shows starts at word `shown`. Groups without rows go, unless the one group there is `stays`.
+    """
+
+    plan: Ints
+    keys: int
+    columns: Ints
+    places: Ints
+    shown: int
+    stays: bool
+
+
+class GroupTables(NamedTuple):
+    """Groups, and what they hold elsewhere: values of multisets, nodes of treaps, digits of sums. All are slots."""
+
+    groups: Ints
+    heads: Ints
+    entries: Ints
+    entry_heads: Ints
+    nodes: Ints
+    pool: Ints
+
+
+class Work(NamedTuple):
+    """How far the kernel is, the groups that it touched at this instant, and room for its work."""
+
+    registers: Ints
+    touched: Ints
+    fresh: Ints
+    digits: Ints
+    buckets: Ints
+
+
+class GroupResults(NamedTuple):
+    """Times, weights, and rows with unfinished results at their end."""
+
+    ts: Ints
+    weight: Ints
+    rows: Ints
+
+
 @lean
 def aggregate(
-    ts: Ints,
-    weight: Ints,
-    rows: Ints,
-    keys: Ints,
-    wide: Ints,
-    ranks: Ints,
-    plan: Ints,
-    key_columns: int,
-    shown: int,
-    stays: bool,
-    goes_on: bool,
-    groups: Ints,
-    heads: Ints,
-    entries: Ints,
-    entry_heads: Ints,
-    nodes: Ints,
-    pool: Ints,
-    spilt: Ints,
-    touched: Ints,
-    registers: Ints,
-    columns: Ints,
-    places: Ints,
-    fresh: Ints,
-    digits: Ints,
-    buckets: Ints,
-    out_ts: Ints,
-    out_weight: Ints,
-    out: Ints,
+    batch: Batch, layout: Layout, tables: GroupTables, work: Work, results: GroupResults, goes_on: bool
 ) -> int:
-    """Works deltas in from registers[POSITION] on. Gives 0 when all are done, else bits of the tables that are short.
+    """Works deltas in from where it stopped. Gives 0 when all are done, else bits of the tables that are short.
 
-    `keys` has the deltas' keys by themselves, `wide` the words of arguments of 128 bits, `spilt` the digits of partial
-    sums. What a group shows starts at word `shown` of its row; groups without rows go, unless it `stays`. If `goes_on`
-    is set, the last instant may have more deltas, which are yet to come. `columns` are those of `keys`, `places` where
-    they are in group rows; `fresh`, `digits`, `buckets` are scratch.
+    If it `goes_on`, the last instant may have more deltas, which are yet to come.
     """
+    registers, groups, ts = work.registers, tables.groups, batch.ts
     start, ahead = 0, 0
     room = 0
     position, emitted, touches = registers[POSITION], registers[EMITTED], registers[TOUCHED_COUNT]
@@ -105,29 +142,11 @@ def aggregate(
     while True:
         ended = position == len(ts)
         if touches > 0 and (not goes_on if ended else ts[position] != now):
-            for i in range(touches):
-                group = touched[i]
-                was_there = groups[group, FLAGS] & SHOWN != 0
-                is_there = groups[group, ROWS] > 0 or stays
-                if is_there:
-                    _work_out(group, plan, key_columns, len(columns), groups, nodes, pool, fresh, digits)
-                if was_there != is_there or not _shows(groups, group, shown, fresh):
-                    if was_there:
-                        out_ts[emitted], out_weight[emitted] = now, -1
-                        _copy_row(groups, group, key_columns, shown, out, emitted)
-                        emitted += 1
-                    if is_there:
-                        _show(groups, group, shown, fresh)
-                        out_ts[emitted], out_weight[emitted] = now, 1
-                        _copy_row(groups, group, key_columns, shown, out, emitted)
-                        emitted += 1
-                groups[group, FLAGS] = LIVE | SHOWN
-                if not is_there:
-                    forget(group, plan, places, groups, heads, pool)
+            emitted = _end_instant(now, touches, emitted, layout, tables, work, results)
             touches = 0
         short = 0
         if room == 0:
-            room, short = room_for_deltas(plan, groups, entries, nodes, pool)
+            room, short = room_for_deltas(layout.plan, groups, tables.entries, tables.nodes, tables.pool)
         if ended or room == 0:
             registers[POSITION], registers[EMITTED], registers[TOUCHED_COUNT] = position, emitted, touches
             registers[INSTANT] = now
@@ -135,30 +154,42 @@ def aggregate(
         room -= 1
         if position >= ahead:
             start, ahead = position, min(position + BLOCK, len(ts))
-            look_ahead(keys, start, ahead, columns, groups, heads, buckets)
-        group = group_of(keys, position, columns, groups, heads, buckets[position - start])
+            look_ahead(batch.keys, start, ahead, layout.columns, groups, tables.heads, work.buckets)
+        group = group_of(batch.keys, position, layout.columns, groups, tables.heads, work.buckets[position - start])
         now = ts[position]
         if not groups[group, FLAGS] & TOUCHED:
             groups[group, FLAGS] |= TOUCHED
-            touched[touches] = group
+            work.touched[touches] = group
             touches += 1
-        groups[group, ROWS] += weight[position]
-        accumulate(
-            rows,
-            wide,
-            position,
-            weight[position],
-            group,
-            plan,
-            ranks,
-            groups,
-            entries,
-            entry_heads,
-            nodes,
-            pool,
-            spilt,
-        )
+        groups[group, ROWS] += batch.weight[position]
+        accumulate(batch.arguments, position, batch.weight[position], group, layout.plan, tables)
         position += 1
+
+
+@inlined
+def _end_instant(
+    now: int, touches: int, emitted: int, layout: Layout, tables: GroupTables, work: Work, results: GroupResults
+) -> int:
+    """Gives - old and + new of the groups that show another row than before this instant."""
+    groups, fresh = tables.groups, work.fresh
+    for i in range(touches):
+        group = work.touched[i]
+        was_there = groups[group, FLAGS] & SHOWN != 0
+        is_there = groups[group, ROWS] > 0 or layout.stays
+        if is_there:
+            _work_out(group, layout, tables, work)
+        if was_there != is_there or not _shows(groups, group, layout.shown, fresh):
+            if was_there:
+                _give(groups, group, layout, now, -1, results, emitted)
+                emitted += 1
+            if is_there:
+                _show(groups, group, layout.shown, fresh)
+                _give(groups, group, layout, now, 1, results, emitted)
+                emitted += 1
+        groups[group, FLAGS] = LIVE | SHOWN
+        if not is_there:
+            forget(group, layout.plan, layout.places, groups, tables.heads, tables.pool)
+    return emitted
 
 
 @lean
@@ -234,28 +265,15 @@ def group_of(keys: Ints, row: int, columns: Ints, groups: Ints, heads: Ints, buc
 
 
 @inlined
-def accumulate(
-    rows: Ints,
-    wide: Ints,
-    row: int,
-    weight: int,
-    group: int,
-    plan: Ints,
-    ranks: Ints,
-    groups: Ints,
-    entries: Ints,
-    entry_heads: Ints,
-    nodes: Ints,
-    pool: Ints,
-    spilt: Ints,
-) -> None:
+def accumulate(arguments: Arguments, row: int, weight: int, group: int, plan: Ints, tables: GroupTables) -> None:
     """Changes the accumulators of a delta's group."""
+    rows, wide, groups, ranks = arguments.rows, arguments.wide, tables.groups, arguments.ranks
     for a in range(len(plan)):
         family, partial = plan[a, FAMILY], plan[a, PARTIAL]
         if partial >= 0:
             # A piece of a sum of DOUBLEs counts no value.
             if rows[row, partial] != 0 or family == DOUBLE:
-                _merge(rows, row, partial, weight < 0, group, plan, a, ranks, groups, nodes, pool, spilt)
+                _merge(arguments, row, weight < 0, group, plan, a, tables)
             continue
         if family == ROW_COUNT or (rows[row, plan[a, NULL_WORD]] >> plan[a, NULL_BIT]) & 1:
             continue
@@ -265,7 +283,7 @@ def accumulate(
         value = rows[row, plan[a, ARGUMENT]]
         if plan[a, DISTINCT]:
             owner = group * len(plan) + a
-            times = multiset.change(entries, entry_heads, owner, value, times)
+            times = multiset.change(tables.entries, tables.entry_heads, owner, value, times)
             if times == 0:
                 continue
         at, order = plan[a, STATE], plan[a, ORDER]
@@ -273,7 +291,7 @@ def accumulate(
             value = ordered.double_order(value)
         if family == ORDERED:
             root = groups[group, at]
-            groups[group, at] = ordered.change(nodes, root, value, times, ranks, order == BY_RANK)
+            groups[group, at] = ordered.change(tables.nodes, root, value, times, ranks, order == BY_RANK)
             continue
         if family == EXTREME:
             if groups[group, at] == 0 or beats(value, groups[group, at + 1], plan[a, FINISH], order, ranks):
@@ -286,30 +304,18 @@ def accumulate(
             high = value >> 63 if place < 0 else wide[row, place + 1]
             exact.add_integer(groups, group, at + 1, low, high, times)
         elif family == DOUBLE:
-            exact.add_double(groups, group, at + 1, value, times, pool)
+            exact.add_double(groups, group, at + 1, value, times, tables.pool)
 
 
 @inlined
-def _merge(
-    rows: Ints,
-    row: int,
-    partial: int,
-    leaves: bool,
-    group: int,
-    plan: Ints,
-    a: int,
-    ranks: Ints,
-    groups: Ints,
-    nodes: Ints,
-    pool: Ints,
-    spilt: Ints,
-) -> None:
+def _merge(arguments: Arguments, row: int, leaves: bool, group: int, plan: Ints, a: int, tables: GroupTables) -> None:
     """Adds a partial aggregate of some values to one of a group, or takes it away. An extreme is one value of many."""
-    family, at, order = plan[a, FAMILY], plan[a, STATE], plan[a, ORDER]
+    rows, groups, ranks = arguments.rows, tables.groups, arguments.ranks
+    family, at, order, partial = plan[a, FAMILY], plan[a, STATE], plan[a, ORDER], plan[a, PARTIAL]
     times = -1 if leaves else 1
     if family == ORDERED:
         root, value = groups[group, at], rows[row, partial + 1]
-        groups[group, at] = ordered.change(nodes, root, value, times, ranks, order == BY_RANK)
+        groups[group, at] = ordered.change(tables.nodes, root, value, times, ranks, order == BY_RANK)
     elif family == EXTREME:
         value = rows[row, partial + 1]
         if groups[group, at] == 0 or beats(value, groups[group, at + 1], plan[a, FINISH], order, ranks):
@@ -319,7 +325,7 @@ def _merge(
         if family == INTEGER:
             exact.add_integer_sum(groups, group, at + 1, rows, row, partial + 1, times)
         elif family == DOUBLE:
-            exact.add_double_sum(groups, group, at + 1, rows, row, partial + 1, times, pool, spilt)
+            exact.add_double_sum(groups, group, at + 1, rows, row, partial + 1, times, tables.pool, arguments.spilt)
 
 
 @inlined
@@ -351,12 +357,13 @@ def _show(groups: Ints, group: int, shown: int, fresh: Ints) -> None:
 
 
 @inlined
-def _copy_row(groups: Ints, group: int, key_columns: int, shown: int, out: Ints, row: int) -> None:
+def _give(groups: Ints, group: int, layout: Layout, now: int, weight: int, results: GroupResults, row: int) -> None:
     """Gives the row that a group shows: the key's columns, the aggregates', null words, unfinished results."""
-    for word in range(key_columns):
-        out[row, word] = groups[group, KEY + word]
-    for word in range(groups.shape[1] - shown):
-        out[row, key_columns + word] = groups[group, shown + word]
+    results.ts[row], results.weight[row] = now, weight
+    for word in range(layout.keys):
+        results.rows[row, word] = groups[group, KEY + word]
+    for word in range(groups.shape[1] - layout.shown):
+        results.rows[row, layout.keys + word] = groups[group, layout.shown + word]
 
 
 @inlined
@@ -387,22 +394,13 @@ def forget_groups(some: Ints, plan: Ints, places: Ints, groups: Ints, heads: Int
 
 
 @inlined
-def _work_out(
-    group: int,
-    plan: Ints,
-    key_columns: int,
-    key_words: int,
-    groups: Ints,
-    nodes: Ints,
-    pool: Ints,
-    fresh: Ints,
-    digits: Ints,
-) -> None:
+def _work_out(group: int, layout: Layout, tables: GroupTables, work: Work) -> None:
     """What a group is to show, into `fresh`: codes of the aggregates, null words, unfinished results."""
+    groups, plan, fresh = tables.groups, layout.plan, work.fresh
     for word in range(len(fresh)):
         fresh[word] = 0
-    for word in range(key_words - key_columns):
-        fresh[len(plan) + word] = groups[group, KEY + key_columns + word]
+    for word in range(len(layout.columns) - layout.keys):
+        fresh[len(plan) + word] = groups[group, KEY + layout.keys + word]
     for a in range(len(plan)):
         at = plan[a, STATE]
         if plan[a, FINISH] == UNFINISHED:
@@ -411,10 +409,10 @@ def _work_out(
         elif plan[a, FAMILY] != ROW_COUNT and plan[a, FAMILY] != COUNT and groups[group, at] == 0:
             # No values, or no root of a treap: NULL.
             if plan[a, FAMILY] == DOUBLE:
-                exact.release_double(groups, group, at + 1, pool)
+                exact.release_double(groups, group, at + 1, tables.pool)
             fresh[plan[a, SHOWN_WORD]] |= 1 << plan[a, SHOWN_BIT]
         else:
-            code, fits = _result(group, plan, a, groups, nodes, pool, digits)
+            code, fits = _result(group, plan, a, tables, work.digits)
             if fits:
                 fresh[a] = code
             else:
@@ -422,8 +420,9 @@ def _work_out(
 
 
 @inlined
-def _result(group: int, plan: Ints, a: int, groups: Ints, nodes: Ints, pool: Ints, digits: Ints) -> tuple[int, bool]:
+def _result(group: int, plan: Ints, a: int, tables: GroupTables, digits: Ints) -> tuple[int, bool]:
     """The code of an aggregate of something, and whether it fits its type."""
+    groups, nodes, pool = tables.groups, tables.nodes, tables.pool
     at, family, finish = plan[a, STATE], plan[a, FAMILY], plan[a, FINISH]
     if family == ROW_COUNT:
         return groups[group, ROWS], True

@@ -11,11 +11,23 @@ Rows are taken in any order.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels import slots
-from penstock.kernels.aggregation import BLOCK, ROWS, accumulate, forget, group_of, look_ahead, room_for_deltas
+from penstock.kernels.aggregation import (
+    BLOCK,
+    ROWS,
+    Arguments,
+    GroupTables,
+    accumulate,
+    forget,
+    group_of,
+    look_ahead,
+    room_for_deltas,
+)
 from penstock.kernels.hashing import words_hash
 from penstock.kernels.jit import lean
 
@@ -28,22 +40,26 @@ PANE_WIDTH = 6
 SHORT_OF_PANES = 1 << 4
 
 
+class PaneTables(NamedTuple):
+    """Panes and their partial aggregates, each with the heads of their buckets, and the digits of sums."""
+
+    panes: Ints
+    pane_heads: Ints
+    partials: Ints
+    heads: Ints
+    pool: Ints
+
+
 @lean
 def absorb(
     ts: Ints,
-    rows: Ints,
+    arguments: Arguments,
     keys: Ints,
-    wide: Ints,
-    ranks: Ints,
     plan: Ints,
     start: int,
     reach: int,
     slide: int,
-    panes: Ints,
-    pane_heads: Ints,
-    partials: Ints,
-    heads: Ints,
-    pool: Ints,
+    tables: PaneTables,
     columns: Ints,
     buckets: Ints,
     short: Ints,
@@ -52,6 +68,8 @@ def absorb(
 
     That is the last, or `short[0]` has bits of the tables that are short. The first column of `keys` is filled in here.
     """
+    panes, pane_heads, partials, heads, pool = tables
+    groups = GroupTables(partials, heads, partials, heads, partials, pool)
     short[0] = 0
     pane = 0
     while start < len(ts):
@@ -72,7 +90,7 @@ def absorb(
                 if partials[entry, ROWS] == 0:
                     _chain(panes, keys[row, 0], partials, entry)
                 partials[entry, ROWS] += 1
-                accumulate(rows, wide, row, 1, entry, plan, ranks, partials, partials, heads, partials, pool, pool)
+                accumulate(arguments, row, 1, entry, plan, groups)
         start = end
     return start
 
@@ -90,10 +108,9 @@ def listed(some: Ints, panes: Ints, partials: Ints, out: Ints) -> None:
 
 
 @lean
-def forget_panes(
-    gone: Ints, panes: Ints, pane_heads: Ints, plan: Ints, places: Ints, partials: Ints, heads: Ints, pool: Ints
-) -> None:
+def forget_panes(gone: Ints, plan: Ints, places: Ints, tables: PaneTables) -> None:
     """Gives the slots of panes and of their partial aggregates back."""
+    panes, pane_heads, partials, heads, pool = tables
     for i in range(len(gone)):
         pane = gone[i]
         entry = panes[pane, FIRST]

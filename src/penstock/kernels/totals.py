@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels import exact
-from penstock.kernels.aggregation import DOUBLE, EXTREME, INTEGER, accumulate, beats
+from penstock.kernels.aggregation import DOUBLE, EXTREME, INTEGER, Arguments, GroupTables, accumulate, beats
 from penstock.kernels.jit import inlined, lean
 from penstock.kernels.pointers import peek, poke
 
@@ -51,8 +51,9 @@ class Results(NamedTuple):
 @lean
 def single_rows(rows: Ints, wide: Ints, plan: Ints, ranks: Ints, out: Ints, pool: Ints) -> None:
     """The partial aggregates of rows, each by itself. One DOUBLE never leaves its window: the pool stays as it is."""
+    arguments, tables = Arguments(rows, wide, pool, ranks), GroupTables(out, ranks, out, ranks, out, pool)
     for row in range(len(rows)):
-        accumulate(rows, wide, row, 1, row, plan, ranks, out, out, ranks, out, pool, pool)
+        accumulate(arguments, row, 1, row, plan, tables)
 
 
 @lean

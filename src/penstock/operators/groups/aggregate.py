@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.algebra.functions import AggregateFunction, aggregate_type
 from penstock.kernels import aggregation, exact, multiset, ordered, slots
+from penstock.kernels.aggregation import Arguments, Batch, GroupResults, GroupTables, Layout, Work
 from penstock.operators.blocks import Blocks
 from penstock.synopsis.codes import NARROW_PRECISION, is_interned
 from penstock.synopsis.deltas import NEVER, NULL_BITS, Deltas, assemble, is_null, no_deltas, null_words, row_width
@@ -30,13 +31,6 @@ NOTHING_SPILT: Ints = np.zeros((0, exact.POOL_WIDTH), np.int64)
 
 def _no_digits() -> Ints:
     return NOTHING_SPILT
-
-
-#: Groups, entries of multisets, each with the heads of its buckets; nodes, pool, the pool of partial sums, touched
-#: groups, registers.
-GroupTables = tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints, Ints]
-#: Times, weights, and rows with unfinished results at their end.
-GroupResults = tuple[Ints, Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +120,17 @@ class AggregateOperator:
         self._dictionary = dictionary
         self._shape = shape or InputShape.of_rows(key_count, aggregations)
         self._key_words = key_count + null_words(key_count)
-        self._plan, self._shown, self._shown_width = self._layout()
+        self._plan, self._shown, self._shown_width = self._laid_out()
         self._widths = {
             "groups": self._shown + self._shown_width,
             "entries": multiset.WIDTH,
             "nodes": ordered.WIDTH,
             "pool": exact.POOL_WIDTH,
         }
-        #: Where keys are, by themselves and in group rows, and room for the kernel's work.
+        places = np.arange(aggregation.KEY, aggregation.KEY + self._key_words)
+        columns, stays = np.arange(self._key_words), not key_count
+        self._layout = Layout(self._plan, key_count, columns, places, self._shown, stays)
         self._scratch = (
-            np.arange(self._key_words),
-            np.arange(aggregation.KEY, aggregation.KEY + self._key_words),
             np.zeros(self._shown_width, np.int64),
             np.zeros(exact.POOL_WIDTH, np.int64),
             np.zeros(aggregation.BLOCK + 1, np.int64),
@@ -163,10 +157,10 @@ class AggregateOperator:
         touched = int(registers[aggregation.TOUCHED_COUNT])
         if not len(deltas) and (goes_on or not touched):
             return no_deltas(self._keys + len(self._specs))
-        batch = (*self._batch(deltas), self._ranks(), self._plan, self._keys, self._shown, not self._keys, goes_on)
+        batch = self._batch(deltas, spilt)
         results = _room_for_results(len(deltas) + touched, self._keys + self._shown_width)
         registers[aggregation.POSITION] = registers[aggregation.EMITTED] = 0
-        while short := aggregation.aggregate(*batch, *self._tables(spilt), *self._scratch, *results):
+        while short := aggregation.aggregate(batch, self._layout, self._tables(), self._work(), results, goes_on):
             self._grow(short)
         return self._finished(results, int(self._registers()[aggregation.EMITTED]))
 
@@ -175,20 +169,20 @@ class AggregateOperator:
 
         `closing` gives these instants for keys, or NEVER.
         """
-        groups, heads, entries, entry_heads, nodes, pool, *_ = self._tables()
+        groups, heads, entries, entry_heads, nodes, pool = self._tables()
         there = 1 + np.flatnonzero(groups[1:, aggregation.FLAGS] & aggregation.LIVE)
         keys = np.ascontiguousarray(groups[there, aggregation.KEY : aggregation.KEY + self._key_words])
         closed = closing(keys)
         gone, ts = there[closed != NEVER], closed[closed != NEVER]
         rows = np.concatenate((keys[closed != NEVER][:, : self._keys], groups[gone, self._shown :]), axis=1)
-        aggregation.forget_groups(gone, self._plan, self._scratch[1], groups, heads, nodes, pool)
+        aggregation.forget_groups(gone, self._plan, self._layout.places, groups, heads, nodes, pool)
         if len(gone) and any(spec.is_of_a_set for spec in self._specs):
             is_gone = np.zeros(len(groups), np.bool_)
             is_gone[gone] = True
             held = 1 + np.flatnonzero(entries[1:, multiset.COUNT])
             of_groups = is_gone[entries[held, multiset.OWNER] // len(self._specs)]
             multiset.forget(entries, entry_heads, held[of_groups])
-        return self._finished((ts, np.ones(len(ts), np.int64), rows), len(ts)).in_order()
+        return self._finished(GroupResults(ts, np.ones(len(ts), np.int64), rows), len(ts)).in_order()
 
     def forget_values(self, number: int, closing: Callable[[Ints], Ints]) -> None:
         """Drops the values of a DISTINCT aggregate that have closed: they are counted, and come no more.
@@ -238,7 +232,7 @@ class AggregateOperator:
         extremes = ranked[ranked[:, aggregation.FAMILY] == aggregation.EXTREME, aggregation.STATE] + 1
         return [*keys, *extremes.tolist()]
 
-    def _layout(self) -> tuple[Ints, int, int]:
+    def _laid_out(self) -> tuple[Ints, int, int]:
         """The plan of the kernel, where in its row a group has what it shows, and how many words that is."""
         count = len(self._specs)
         families = [self._family(spec) for spec in self._specs]
@@ -259,8 +253,7 @@ class AggregateOperator:
     def _family(self, spec: AggregationSpec) -> int:
         return aggregation.EXTREME if self._grows and spec.family == aggregation.ORDERED else spec.family
 
-    def _batch(self, deltas: Deltas) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        """Times, weights, rows; the keys by themselves; the words of wide arguments."""
+    def _batch(self, deltas: Deltas, spilt: Ints) -> Batch:
         rows = _plain(deltas.rows)
         shape, keys = self._shape, rows
         body = rows[:, shape.start : shape.start + row_width(shape.columns)]
@@ -268,7 +261,7 @@ class AggregateOperator:
             keys = np.empty((len(rows), self._key_words), np.int64)
             own_keys(body, self._keys, shape.columns, keys)
         wide = wide_arguments(body, self._specs, shape, self._dictionary)
-        return _plain(deltas.ts), _plain(deltas.weight), rows, keys, wide
+        return Batch(_plain(deltas.ts), _plain(deltas.weight), keys, Arguments(rows, wide, spilt, self._ranks()))
 
     def _has_ranks(self) -> bool:
         return bool(np.any(self._plan[:, aggregation.ORDER] == aggregation.BY_RANK))
@@ -307,19 +300,14 @@ class AggregateOperator:
     def _registers(self) -> Ints:
         return self._array("registers", aggregation.REGISTER_COUNT)
 
-    def _tables(self, spilt: Ints = NOTHING_SPILT) -> GroupTables:
+    def _tables(self) -> GroupTables:
         groups, entries = self._table("groups"), self._table("entries")
-        return (
-            groups,
-            self._heads("heads", len(groups)),
-            entries,
-            self._heads("entry_heads", len(entries)),
-            self._table("nodes"),
-            self._table("pool"),
-            spilt,
-            self._array("touched", len(groups), derived=True),
-            self._registers(),
-        )
+        heads, entry_heads = self._heads("heads", len(groups)), self._heads("entry_heads", len(entries))
+        return GroupTables(groups, heads, entries, entry_heads, self._table("nodes"), self._table("pool"))
+
+    def _work(self) -> Work:
+        touched = self._array("touched", len(self._table("groups")), derived=True)
+        return Work(self._registers(), touched, *self._scratch)
 
     def _grow(self, short: int) -> None:
         """Doubles the tables whose bits are set, and gives those that are found by hashing more buckets."""
@@ -329,9 +317,9 @@ class AggregateOperator:
         self._rebuild()
 
     def _rebuild(self) -> None:
-        groups, heads, entries, entry_heads, *_ = self._tables()
-        aggregation.rebuild(groups, heads, self._scratch[1])
-        multiset.rebuild(entries, entry_heads)
+        tables = self._tables()
+        aggregation.rebuild(tables.groups, tables.heads, self._layout.places)
+        multiset.rebuild(tables.entries, tables.entry_heads)
 
     def _heads(self, name: str, rows: int) -> Ints:
         """As many buckets as a table has rows, at least: a power of two."""
@@ -481,7 +469,7 @@ def _word_range(type_: Type) -> tuple[int, int]:
 def _room_for_results(deltas: int, width: int) -> GroupResults:
     """A delta touches one group at one instant, which then gives at most two rows. Pages are had when written."""
     rows = 2 * deltas
-    return np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty((rows, width), np.int64)
+    return GroupResults(np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty((rows, width), np.int64))
 
 
 def _plain(array: Ints) -> Ints:

@@ -13,7 +13,16 @@ import numpy as np
 
 from penstock.algebra.relations import Range
 from penstock.kernels import aggregation, exact, panes, slots
-from penstock.operators.groups.aggregate import AggregationSpec, InputShape, accumulators, own_keys, wide_arguments
+from penstock.kernels.aggregation import Arguments
+from penstock.kernels.panes import PaneTables
+from penstock.operators.groups.aggregate import (
+    NOTHING_SPILT,
+    AggregationSpec,
+    InputShape,
+    accumulators,
+    own_keys,
+    wide_arguments,
+)
 from penstock.synopsis.codes import is_interned
 from penstock.synopsis.deltas import NULL_BITS, Deltas, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
@@ -72,9 +81,7 @@ class PartialAggregates:
     def forget(self) -> None:
         """Gives back what has gone in this step."""
         if len(self._gone):
-            partials, pool, all_panes = self._tables()
-            heads = (self._heads("heads", partials), self._heads("pane_heads", all_panes))
-            panes.forget_panes(self._gone, all_panes, heads[1], self._plan, self._places, partials, heads[0], pool)
+            panes.forget_panes(self._gone, self._plan, self._places, self._tables())
             self._gone = np.zeros(0, np.int64)
 
     @property
@@ -109,31 +116,13 @@ class PartialAggregates:
         wide = wide_arguments(rows, self._specs, self._input, self._dictionary)
         by_rank = bool((self._plan[:, aggregation.ORDER] == aggregation.BY_RANK).any())
         ranks = np.require(self._dictionary.ranks(), np.int64, ["C", "W"]) if by_rank else np.zeros(0, np.int64)
+        arguments = Arguments(rows, wide, NOTHING_SPILT, ranks)
         buckets, short = np.zeros(aggregation.BLOCK + 1, np.int64), np.zeros(1, np.int64)
+        window, scratch = (self._reach, self._slide), (self._columns, buckets, short)
         done = 0
-        while True:
-            partials, pool, all_panes = self._tables()
-            done = panes.absorb(
-                ts,
-                rows,
-                keys,
-                wide,
-                ranks,
-                self._plan,
-                done,
-                self._reach,
-                self._slide,
-                all_panes,
-                self._heads("pane_heads", all_panes),
-                partials,
-                self._heads("heads", partials),
-                pool,
-                self._columns,
-                buckets,
-                short,
-            )
-            if done == len(ts):
-                return
+        while (done := panes.absorb(ts, arguments, keys, self._plan, done, *window, self._tables(), *scratch)) < len(
+            ts
+        ):
             self._grow(int(short[0]))
 
     def _put_bodies(self, rows: Ints, out: Ints) -> None:
@@ -149,7 +138,7 @@ class PartialAggregates:
 
     def _due(self, until: int) -> Deltas:
         """What comes or goes before `until`, in the order of time; at one instant partial aggregates go first."""
-        partials, _, all_panes = self._tables()
+        all_panes, partials = self._table("panes"), self._table("partials")
         live = np.flatnonzero(all_panes[1:, panes.ENDS]) + 1
         comers = live[(all_panes[live, panes.ENTERED] == 0) & (all_panes[live, panes.COMES] < until)]
         self._gone = live[all_panes[live, panes.ENDS] < until]
@@ -165,8 +154,10 @@ class PartialAggregates:
         rows = partials[entries]
         return Deltas(np.repeat(ts, counts), np.repeat(signs, counts) * rows[:, aggregation.ROWS], rows)
 
-    def _tables(self) -> tuple[Ints, Ints, Ints]:
-        return self._table("partials"), self._table("pool"), self._table("panes")
+    def _tables(self) -> PaneTables:
+        all_panes, partials = self._table("panes"), self._table("partials")
+        heads, pane_heads = self._heads("heads", partials), self._heads("pane_heads", all_panes)
+        return PaneTables(all_panes, pane_heads, partials, heads, self._table("pool"))
 
     def _grow(self, short: int) -> None:
         """Doubles the tables whose bits are set, and gives those that are found by hashing more buckets."""
@@ -176,9 +167,9 @@ class PartialAggregates:
         self._rebuild()
 
     def _rebuild(self) -> None:
-        partials, _, all_panes = self._tables()
-        aggregation.rebuild(partials, self._heads("heads", partials), self._places)
-        panes.rebuild_panes(all_panes, self._heads("pane_heads", all_panes))
+        tables = self._tables()
+        aggregation.rebuild(tables.partials, tables.heads, self._places)
+        panes.rebuild_panes(tables.panes, tables.pane_heads)
 
     def _heads(self, name: str, table: Ints) -> Ints:
         """As many buckets as a table has rows, at least: a power of two."""
