@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import first, following
-from penstock.kernels.jit import lean
+from penstock.kernels.jit import inlined, lean
 from penstock.kernels.mjoin import (
     COLUMNS,
     HEADS,
@@ -61,6 +61,19 @@ INDEX, NUMBER, SLOT, KEY = range(4)
 
 #: The mode in which combinations are counted. A piece of a sum is of no mode.
 WEIGHED, PIECE = 0, -1
+
+
+class Stored(NamedTuple):
+    """Where the rows of inputs and their indexes are, the columns of each index, and since when its rows are seen.
+
+    Where combinations that go are wanted, too, it `notes` of each row that it has been in one.
+    """
+
+    inputs: Ints
+    indexes: Ints
+    index_columns: Ints
+    since: Ints
+    notes: bool
 
 
 class Memo(NamedTuple):
@@ -128,44 +141,21 @@ def count_along(
 
     A result may be followed by so many `pieces`.
     """
-    index_columns, targets, probes, key_inputs, key_columns = paths
-    sources, slots, signs, numbers = probers
+    targets, probes, counted = paths.targets, paths.probes, modes.counted
     registers, bound, cursor, key = progress
-    probed, matched = tally
-    counted = modes.counted
+    stored = Stored(inputs, indexes, paths.index_columns, since, wants_going)
     width, depths, room = len(inputs), targets.shape[1], len(out.events) - pieces
     count = 0
     i, depth = registers[0], registers[1]
     # Whether the stage is entered, or left for its next candidate.
     entering = registers[2] != 0
-    while i < len(slots):
-        event, source, mode = numbers[i], sources[i], modes.of[i]
-        line = mode * width + source
+    while i < len(probers.slots):
+        event, source, mode = probers.numbers[i], probers.sources[i], modes.of[i]
+        line, tallied = mode * width + source, int(mode == WEIGHED)
         if depth < 0:
-            if signs[i] < 0 and peek_int32(inputs[source, VISIBILITY] + 4 * slots[i]) & JOINED == 0:
+            if not _begins(probers, i, modes.own[mode, source], stored, memo, events, sums, bound):
                 i += 1
                 continue
-            if memo.registers[0] >= 0:
-                _bring_up_to(event, inputs, indexes, index_columns, wants_going, memo, events, sums)
-            if modes.own[mode, source] >= 0 and _has_equals(
-                event,
-                source,
-                slots[i],
-                signs[i],
-                inputs,
-                indexes,
-                modes.own[mode, source],
-                index_columns,
-                since,
-                wants_going,
-                memo,
-                events,
-                sums,
-                bound,
-            ):
-                i += 1
-                continue
-            bound[source] = slots[i]
             depth, entering = 0, True
         while depth >= 0:
             if count >= room:
@@ -176,39 +166,25 @@ def count_along(
             before = weights[depth - 1] if depth > 0 else 1
             candidate = -1
             if entering:
-                probed[source, depth] += int(mode == WEIGHED)
+                tally.probes[source, depth] += tallied
                 candidate = first_candidate(
-                    line, depth, inputs, indexes, index, columns, key_inputs, key_columns, bound, key
+                    line, depth, inputs, indexes, index, columns, paths.key_inputs, paths.key_columns, bound, key
                 )
             elif counted[line, depth] == 0:
                 candidate = cursor[depth]
             if counted[line, depth] != 0:
                 number = 0
                 if candidate >= 0:
-                    number = _number(
-                        event,
-                        inputs,
-                        target,
-                        indexes,
-                        index,
-                        index_columns,
-                        key,
-                        depth,
-                        since,
-                        wants_going,
-                        memo,
-                        sums,
-                        bound,
-                    )
+                    number = _number(event, target, stored, index, key, depth, memo, sums, bound)
                     weights[depth] = before * number
                     sums.numbers[depth] = number
-                    matched[source, depth] += number * int(mode == WEIGHED)
+                    tally.matches[source, depth] += number * tallied
                 if number == 0:
                     depth, entering = depth - 1, False
                     continue
             else:
                 while candidate >= 0 and not sees(
-                    candidate, event, inputs, target, columns, index_columns, index, key, depth, since
+                    candidate, event, inputs, target, columns, paths.index_columns, index, key, depth, since
                 ):
                     candidate = following(links, candidate)
                 if candidate < 0:
@@ -216,32 +192,18 @@ def count_along(
                     continue
                 bound[target] = candidate
                 cursor[depth] = following(links, candidate)
-                matched[source, depth] += int(mode == WEIGHED)
+                tally.matches[source, depth] += tallied
                 weights[depth] = before
             if depth < depths - 1:
                 depth, entering = depth + 1, True
                 continue
             if wants_going:
-                _mark_row(inputs, source, bound[source])
-                for d in range(depths):
-                    if counted[line, d] != 0:
-                        _mark(
-                            event,
-                            inputs,
-                            targets[line, d],
-                            indexes,
-                            probes[line, d],
-                            index_columns,
-                            key,
-                            d,
-                            since,
-                            memo,
-                        )
-                    else:
-                        _mark_row(inputs, targets[line, d], bound[targets[line, d]])
+                _note(event, source, line, stored, paths, counted, key, memo, bound)
             more = 0
             if mode == WEIGHED:
-                more = give_sums(line, signs[i], inputs, targets, counted, bound, weights[depth], sums, out.sums, count)
+                more = give_sums(
+                    line, probers.signs[i], inputs, targets, counted, bound, weights[depth], sums, out.sums, count
+                )
             else:
                 for word in range(out.sums.shape[1]):
                     out.sums[count, word] = 0
@@ -260,23 +222,29 @@ def count_along(
     return count
 
 
+@inlined
+def _begins(
+    probers: Probers, i: int, own: int, stored: Stored, memo: Memo, events: AllEvents, sums: Sums, bound: Ints
+) -> bool:
+    """Binds the row of an event. Of one that goes and was in no result, or changes nothing, nothing is to be found."""
+    source, slot, sign = probers.sources[i], probers.slots[i], probers.signs[i]
+    if sign < 0 and peek_int32(stored.inputs[source, VISIBILITY] + 4 * slot) & JOINED == 0:
+        return False
+    event = probers.numbers[i]
+    if memo.registers[0] >= 0:
+        _bring_up_to(event, stored, memo, events, sums)
+    if own >= 0 and _has_equals(event, source, slot, sign, stored, own, memo, events, sums, bound):
+        return False
+    bound[source] = slot
+    return True
+
+
 @lean
 def _number(
-    event: int,
-    inputs: Ints,
-    target: int,
-    indexes: Ints,
-    index: int,
-    index_columns: Ints,
-    key: Ints,
-    depth: int,
-    since: Ints,
-    wants_going: bool,
-    memo: Memo,
-    sums: Sums,
-    bound: Ints,
+    event: int, target: int, stored: Stored, index: int, key: Ints, depth: int, memo: Memo, sums: Sums, bound: Ints
 ) -> int:
     """How many rows with a key an event sees. Their sums are then those of the depth, and one of them is bound."""
+    inputs, indexes = stored.inputs, stored.indexes
     columns = indexes[index, COLUMNS]
     hash_ = prefix_hash(key, depth, columns)
     entry, behind = (hash_ ^ index) & (ENTRIES - 1), KEY + key.shape[1]
@@ -289,14 +257,14 @@ def _number(
     candidate = first(indexes[index, HEADS], indexes[index, MASK], hash_)
     while candidate >= 0:
         walked += 1
-        if sees(candidate, event, inputs, target, columns, index_columns, index, key, depth, since):
+        if sees(candidate, event, inputs, target, columns, stored.index_columns, index, key, depth, stored.since):
             number += 1
             bound[target] = candidate
             add_row(inputs, target, candidate, sums, 1, sums.totals, depth, 0)
         candidate = following(indexes[index, LINKS], candidate)
     if walked >= LONG:
-        if wants_going:
-            _mark(event, inputs, target, indexes, index, index_columns, key, depth, since, memo)
+        if stored.notes:
+            _note_counted(event, target, stored, index, key, depth, memo)
         memo.entries[entry, INDEX], memo.entries[entry, NUMBER] = index + 1, number
         memo.entries[entry, SLOT] = bound[target] if number > 0 else -1
         for c in range(columns):
@@ -313,12 +281,8 @@ def _has_equals(
     source: int,
     slot: int,
     sign: int,
-    inputs: Ints,
-    indexes: Ints,
+    stored: Stored,
     index: int,
-    index_columns: Ints,
-    since: Ints,
-    wants_going: bool,
     memo: Memo,
     events: AllEvents,
     sums: Sums,
@@ -328,21 +292,20 @@ def _has_equals(
     # Of a row that goes, the others are those that are left behind it.
     behind = event + int(sign < 0)
     if memo.registers[0] >= 0:
-        _bring_up_to(behind, inputs, indexes, index_columns, wants_going, memo, events, sums)
-    _read_key(inputs, source, slot, indexes, index, index_columns, memo.key)
-    number = _number(
-        event, inputs, source, indexes, index, index_columns, memo.key, 0, since, wants_going, memo, sums, bound
-    )
+        _bring_up_to(behind, stored, memo, events, sums)
+    _read_key(source, slot, stored, index, memo.key)
+    number = _number(event, source, stored, index, memo.key, 0, memo, sums, bound)
     if memo.registers[0] >= 0:
         memo.registers[0] = behind
     return number > 0
 
 
 @lean
-def _read_key(inputs: Ints, source: int, slot: int, indexes: Ints, index: int, index_columns: Ints, key: Ints) -> None:
+def _read_key(source: int, slot: int, stored: Stored, index: int, key: Ints) -> None:
     """Reads the values that a row has in the columns of an index."""
-    for c in range(indexes[index, COLUMNS]):
-        key[0, c] = peek(inputs[source, ROWS] + 8 * (slot * inputs[source, WIDTH] + index_columns[index, c]))
+    row = stored.inputs[source, ROWS] + 8 * slot * stored.inputs[source, WIDTH]
+    for c in range(stored.indexes[index, COLUMNS]):
+        key[0, c] = peek(row + 8 * stored.index_columns[index, c])
 
 
 @lean
@@ -357,48 +320,52 @@ def _is_of(memo: Memo, entry: int, index: int, columns: int, key: Ints, line: in
 
 
 @lean
-def _mark_row(inputs: Ints, source: int, slot: int) -> None:
-    """Notes of a row that it has been in a result."""
+def _note(
+    event: int,
+    source: int,
+    line: int,
+    stored: Stored,
+    paths: Paths,
+    counted: Ints,
+    key: Ints,
+    memo: Memo,
+    bound: Ints,
+) -> None:
+    """Notes of the rows of a result that they have been in one, of those that were counted as well."""
+    _note_row(stored.inputs, source, bound[source])
+    for depth in range(paths.targets.shape[1]):
+        target = paths.targets[line, depth]
+        if counted[line, depth] != 0:
+            _note_counted(event, target, stored, paths.probes[line, depth], key, depth, memo)
+        else:
+            _note_row(stored.inputs, target, bound[target])
+
+
+@lean
+def _note_row(inputs: Ints, source: int, slot: int) -> None:
     at = inputs[source, VISIBILITY] + 4 * slot
     poke_int32(at, peek_int32(at) | JOINED)
 
 
 @lean
-def _mark(
-    event: int,
-    inputs: Ints,
-    target: int,
-    indexes: Ints,
-    index: int,
-    index_columns: Ints,
-    key: Ints,
-    depth: int,
-    since: Ints,
-    memo: Memo,
-) -> None:
-    """Notes of the rows that were counted that they have been in a result. Those that are remembered are noted."""
+def _note_counted(event: int, target: int, stored: Stored, index: int, key: Ints, depth: int, memo: Memo) -> None:
+    """Notes of the rows with a key that they have been in a result. Of those that are remembered it has been noted."""
+    indexes = stored.indexes
     columns = indexes[index, COLUMNS]
     hash_ = prefix_hash(key, depth, columns)
     if memo.registers[0] >= 0 and _is_of(memo, (hash_ ^ index) & (ENTRIES - 1), index, columns, key, depth):
         return
     candidate = first(indexes[index, HEADS], indexes[index, MASK], hash_)
     while candidate >= 0:
-        if sees(candidate, event, inputs, target, columns, index_columns, index, key, depth, since):
-            _mark_row(inputs, target, candidate)
+        if sees(
+            candidate, event, stored.inputs, target, columns, stored.index_columns, index, key, depth, stored.since
+        ):
+            _note_row(stored.inputs, target, candidate)
         candidate = following(indexes[index, LINKS], candidate)
 
 
 @lean
-def _bring_up_to(
-    event: int,
-    inputs: Ints,
-    indexes: Ints,
-    index_columns: Ints,
-    wants_going: bool,
-    memo: Memo,
-    events: AllEvents,
-    sums: Sums,
-) -> None:
+def _bring_up_to(event: int, stored: Stored, memo: Memo, events: AllEvents, sums: Sums) -> None:
     """Changes what is remembered by the events before this one."""
     for number in range(memo.registers[0], event):
         place = events.order[number - 1]
@@ -409,15 +376,15 @@ def _bring_up_to(
         at = 0
         while at < memo.indexes.shape[1] and memo.indexes[source, at] >= 0:
             index = memo.indexes[source, at]
-            columns = indexes[index, COLUMNS]
-            _read_key(inputs, source, slot, indexes, index, index_columns, memo.key)
+            columns = stored.indexes[index, COLUMNS]
+            _read_key(source, slot, stored, index, memo.key)
             entry = (prefix_hash(memo.key, 0, columns) ^ index) & (ENTRIES - 1)
             if _is_of(memo, entry, index, columns, memo.key, 0):
                 memo.entries[entry, NUMBER] += sign
-                add_row(inputs, source, slot, sums, sign, memo.entries, entry, KEY + memo.key.shape[1])
+                add_row(stored.inputs, source, slot, sums, sign, memo.entries, entry, KEY + memo.key.shape[1])
                 if sign > 0:
                     memo.entries[entry, SLOT] = slot
-                    if wants_going:
-                        _mark_row(inputs, source, slot)
+                    if stored.notes:
+                        _note_row(stored.inputs, source, slot)
             at += 1
     memo.registers[0] = max(memo.registers[0], event)
