@@ -22,11 +22,14 @@ Spans = tuple[tuple[int, int], ...]
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _TELLING = re.compile(
     "password|passwd|pwd|passphrase|passcode|secret|token|jaas|credential|apikey|accesskey|privatekey|accountkey|bearer"
+    "|connectionstring"
 )
 _SPELLED = ("password", "passwd", "secret", "token", "credential", "credentials")
 #: What follows `key` or `keystore` in names that hold no key, as in kafka's `key.deserializer`.
 _ABOUT_KEYS = frozenset(("serializer", "deserializer", "converter", "format", "column", "columns", "field", "fields"))
-_HARMLESS = frozenset(("keyspace", "keyword", "keywords", "author", "authors", "authority"))
+_HARMLESS = frozenset(("keyspace", "keyword", "keywords", "author", "authors", "authority", "bypass", "compass"))
+#: Words that are, or that end, the names of secrets, but may be part of any other word.
+_SHORT_WORDS = frozenset(("sas", "sig", "signature", "pin", "otp", "pem", "jwt", "hmac", "cookie"))
 
 
 @lru_cache(maxsize=4096)
@@ -49,7 +52,7 @@ def _is_telling(word: str, following: str) -> bool:
         return False
     if word.startswith("key") or word.endswith(("key", "keys")):
         return following not in _ABOUT_KEYS
-    if word in ("sas", "pass", "sig", "signature") or word.startswith("auth") or word.endswith("auth"):
+    if word in _SHORT_WORDS or word.startswith("auth") or word.endswith(("auth", "pass", "pw")):
         return True
     return 3 < len(word) < 16 and bool(get_close_matches(word, _SPELLED, n=1, cutoff=0.8))
 
@@ -60,14 +63,17 @@ _LITERAL = {
     "'": re.compile(r"'(?:[^'\\]|''|\\.)*+'", re.DOTALL),
     '"': re.compile(r'"(?:[^"\\]|""|\\.)*+"', re.DOTALL),
 }
+#: Also as other systems write them: WITH (...) behind a declaration, and SET.
 _OPTIONS = re.compile(
-    r"\b(?:options?\b|using\s+\w).*?(?=;\s*(?:\n|\Z|create|select|with|alter|drop|insert)|\Z)",
+    r"\b(?:options?\b|using\s+\w).*?(?=;\s*(?:\n|\Z|create|select|with|alter|drop|insert)|\Z)"
+    r"|\bwith\s*\((?:[^()']|'[^']*+'|\((?:[^()']|'[^']*+')*+\))*+|(?:\A|(?<=;))\s*+set\s[^;]*+",
     re.IGNORECASE | re.DOTALL,
 )
 _NEXT_OPTION = re.compile(r",\s*+`?[\w.\-]++`?\s*+=?\s*+['\"]")
 _QUOTE = re.compile("['\"]")
 _PREFIXED_QUOTE = re.compile(r"[A-Za-z]?(?=['\"])")
-_URL = re.compile(r"://[^\s/@:'\"]*:([^\s'\"]{1,500})@")
+_URL = re.compile(r"(?:://[^\s/@:'\"]*:|\bjdbc:oracle:\w+:[^\s/@:'\"]*/)([^\s'\"]{1,500})@")
+_BEARER = re.compile(r"\bbearer\s++([^\s'\"]{6,500})", re.IGNORECASE)
 #: A name is tried from its start only: one of many characters would take as many squared.
 _ASSIGNED = re.compile(r"(?<![\w.\-])([\w.\-]++)=(?:\"([^\"\n]*+)\"?|([^\s&;,'\"()]++))")
 
@@ -87,6 +93,9 @@ def secret_spans(sql: str) -> Spans:
             continue
         if _TELLING.search(found[1].lower()) or any(start <= found.start() < end for start, end in inside):
             spans.append(found.span(found.lastindex or 0))
+    for found in _BEARER.finditer(sql):
+        if any(start <= found.start() < end for start, end in inside):
+            spans.append(found.span(1))
     for name in _NAME.finditer(sql):
         if is_secret_name(name[0]):
             options_end = next((end for start, end in inside if start <= name.start() < end), None)
@@ -132,7 +141,7 @@ def _merged(spans: Iterable[tuple[int, int]]) -> Spans:
 
 
 #: The parts of a secret that a message may name.
-_PIECES = re.compile(r"\w{4,}"), re.compile(r"\S{4,}")
+_PIECES = re.compile(r"\w{4,}"), re.compile(r"[^\s'\"`]{4,}"), re.compile(r"\S{4,}")
 
 
 def masked_by_source(text: str, sql: str) -> str:
@@ -166,7 +175,7 @@ def remember_secrets(options: Mapping[str, str] | Iterable[tuple[str, str]]) -> 
 def _secrets_in(name: str, value: str) -> Iterator[str]:
     if is_secret_name(name):
         yield value
-    yield from (found[1] for found in _URL.finditer(value))
+    yield from (found[1] for pattern in (_URL, _BEARER) for found in pattern.finditer(value))
     yield from (found[2] or found[3] for found in _ASSIGNED.finditer(value) if is_secret_name(found[1]))
 
 
@@ -194,7 +203,7 @@ def masked(text: str) -> str:
     )
     if secrets := environment | _known:
         text = _pattern(secrets).sub(MASK, text)
-    if "://" in text:
+    if "@" in text:
         text = _URL.sub(_without_value, text)
     return _ASSIGNED.sub(_without_value, text) if "=" in text else text
 

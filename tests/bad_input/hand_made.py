@@ -121,6 +121,17 @@ CASES: dict[str, Case] = {
     "a column twice": Case("csv", b"n,ts,N\n1,1,1\n", "{file}: has 2 columns n", N, "header 'true'"),
     "unbalanced quotes": Case("csv", b'"a,1\nb,2\n', "{file}:1: the file ends inside a quoted field", W),
     "a quote inside a text": Case("csv", b'a"b"c,1\n', [('a"b"c', 1)], W),
+    "inches": Case("csv", b'5" pipe,1\n"a\nb",2\n', [('5" pipe', 1), ("a\nb", 2)], W),
+    "a header with inches": Case(
+        "csv", b'5" w,w,ts\n1,2,3\n4,"5"" x",6\n', [("2", 3), ('5" x', 6)], W, "header 'true'"
+    ),
+    "an end between quotes behind inches": Case("csv", b'5" pipe,1\n"a,2\n', "the file ends inside a quoted field", W),
+    "an empty field at the very end": Case("csv", b'1,"a",', [(1, "a", None)], "ts BIGINT, w STRING, v STRING"),
+    "BOM twice": Case("csv", b"\xef\xbb\xbf\xef\xbb\xbfa,1\n", [("\ufeffa", 1)], W),
+    "a column called as another and its place": Case(
+        "csv", b"w,w 0,ts\nx,y,1\n", [("y", 1)], "`w 0` STRING, ts BIGINT", "header 'true'"
+    ),
+    "a separator that quotes": Case("csv", b"1,1\n", "{file}: sep and quote are both", N, "sep '\"'"),
     "gzip with a csv name": Case("csv", gzip.compress(b"1,1\n"), "{file}: it is compressed by gzip"),
     "parquet with a csv name": Case("csv", parquet({"n": [1], "ts": [1]}), "{file}: it is a parquet file"),
     "empty fields": Case("csv", b',1\n"",2\n\\N,3\n"\\N",4\n', [(None, 1), ("", 2), (None, 3), ("\\N", 4)], W),
@@ -228,6 +239,9 @@ CASES: dict[str, Case] = {
     "an array of rows": Case("json", b'[{"n": 1}]\n', "{file}:1: this is not a JSON object"),
     "a long text in json": Case("json", b'{"n": "' + _LONG + b'"}\n', "in n is not a BIGINT"),
     "no base64": Case("json", b'{"b": "?"}\n', '{file}:1: "?" in b is not a BINARY', "b BINARY, ts BIGINT"),
+    "no base64 and no ASCII": Case(
+        "json", '{"b": "é"}\n'.encode(), '{file}:1: "é" in b is not a BINARY', "b BINARY, ts BIGINT"
+    ),
     # parquet
     "zero bytes": Case("parquet", b"", "{file}: it cannot be read as parquet"),
     "no parquet": Case("parquet", b"PAR1 and no more", "{file}: it cannot be read as parquet"),

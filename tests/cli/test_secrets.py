@@ -145,15 +145,36 @@ def test_a_message_shows_no_part_of_a_broken_secret() -> None:
 def test_names_of_secrets() -> None:
     secret = "password Passwd db.pwd client_secret sasToken kafka.sasl.jaas.config apikey API_KEY accountKey key"
     secret += " credentials spark.hadoop.fs.s3a.secret.key auth oauth2 Authorization sas passwrd keystore.password"
+    secret += " connectionString dbpass db.pw session.cookie tls.pem jwt"
     harmless = "path header kafka.key.deserializer key.serializer kafka.sasl.mechanism startingOffsets keyspace author"
-    harmless += " kafka.bootstrap.servers maxFilesPerTrigger kafka.security.protocol timestampFormat broker"
+    harmless += (
+        " bypass spin.lock kafka.bootstrap.servers maxFilesPerTrigger kafka.security.protocol timestampFormat broker"
+    )
     assert [name for name in secret.split() if not is_secret_name(name)] == []
     assert [name for name in harmless.split() if is_secret_name(name)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE STREAM s (a INT, ts TIMESTAMP) TIMESTAMP BY ts WITH (x 'y', password = Zq8Xw-hunter2/ab+c==);",
+        "CREATE STREAM s (a INT, ts TIMESTAMP) TIMESTAMP BY ts WITH (password CONCAT('x', 'Zq8Xw-hunter2/ab+c=='));",
+        "SET password = Zq8Xw-hunter2/ab+c==; SELECT 1",
+        "CREATE TABLE s (a INT) USING jdbc OPTIONS (password. 'Zq8Xw-hunter2/ab+c==', path 'x');",
+        "CREATE TABLE s (a INT) USING jdbc OPTIONS (url 'jdbc:oracle:thin:me/Zq8Xw-hunter2/ab+c==@//h/x', path y z",
+        "CREATE TABLE s (a INT) USING http OPTIONS (header 'Authorization: Bearer Zq8Xw-hunter2/ab+c==', path y z",
+    ],
+)
+def test_a_secret_is_masked_however_it_is_written(text: str) -> None:
+    errors = bind_text(text).errors
+    assert errors
+    assert not re.search(r"Zq8Xw|hunter2|ab\+c", "".join(map(str, errors)))
 
 
 def test_columns_that_are_called_like_secrets_are_shown() -> None:
     text = "CREATE STREAM message (key BINARY, token STRING, ts TIMESTAMP) TIMESTAMP BY t; SELECT a.key = b.key FROM x"
     assert secret_spans(text) == ()
+    assert secret_spans("CREATE QUERY q WITH (adaptive = 'off') AS SELECT token + 1, key FROM message") == ()
 
 
 def test_a_declaration_shows_no_secret_of_its_own() -> None:

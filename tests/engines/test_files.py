@@ -319,3 +319,24 @@ def test_spark_csv_refuses_a_text_that_it_would_write_as_null() -> None:
 def test_an_unknown_form_is_refused(path: str) -> None:
     with pytest.raises(PenstockError, match="the results have no such form"):
         open_sink(path, results()[0])
+
+
+@pytest.mark.parametrize("size", [1, 5, 7, 11, 64])
+def test_rows_do_not_depend_on_where_csv_is_cut_into_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """A quote inside of a text opens nothing, and a byte order mark inside of a file is a character."""
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", size)
+    text = '5" pipe,1,x\n"a\nb","2",c"\n\ufeffd,3,\r\n,4,e""f\r"""","5","g\r\nh"\r\n"",6,""'
+    Path("s.csv").write_bytes(text.encode())
+    found = read(declared("csv OPTIONS (path 's.csv')", "a STRING, ts BIGINT, b STRING"))
+    rows = [('5" pipe', 1, "x"), ("a\nb", 2, 'c"'), ("\ufeffd", 3, None)]
+    rows += [(None, 4, 'e""f'), ('"', 5, "g\r\nh"), ("", 6, "")]
+    assert [tuple(row.values()) for row in found.to_pylist()] == rows
+
+
+def test_a_compressed_file_of_no_bytes_is_cut_off() -> None:
+    definition = declared("csv OPTIONS (path 's.csv.gz')", "ts BIGINT")
+    Path("s.csv.gz").write_bytes(gzip.compress(b""))
+    assert list(FileSource(definition).batches(["ts"])) == []
+    Path("s.csv.gz").write_bytes(b"")
+    with pytest.raises(PenstockError, match=r"s\.csv\.gz: it is empty"):
+        list(FileSource(definition).batches(["ts"]))

@@ -175,3 +175,14 @@ def test_strings_that_only_filters_read_are_not_interned(tmp_path: Path) -> None
     # Those that are results are, and only of the rows that pass.
     assert interned("SELECT ISTREAM i FROM s [NOW] WHERE t LIKE '%7' AND UPPER(t) > 'A' AND t <> 'x';") == 0
     assert interned("SELECT ISTREAM t FROM s [NOW] WHERE t LIKE '%77';") == 5
+
+
+@pytest.mark.parametrize("names", [("a.b", "a"), ("a", "a.b")])
+def test_a_column_with_a_dot_has_no_statistics_of_a_struct(tmp_path: Path, names: tuple[str, str]) -> None:
+    path = tmp_path / "s.parquet"
+    columns = {"a.b": [1, 2, 3], "a": [{"b": 100}, {"b": 200}, {"b": 300}]}
+    pq.write_table(pa.table({**{name: columns[name] for name in names}, "ts": [0, 1, 2]}), path)
+    script = f"CREATE STREAM s (`a.b` BIGINT, ts BIGINT) TIMESTAMP BY ts USING parquet OPTIONS (path '{path}');"
+    with mock.patch.object(parquet_files, "LEAST_PRUNED", 1):
+        ((rows,), _) = run(f"{script} SELECT ISTREAM `a.b` FROM s [NOW] WHERE `a.b` < 50;")
+    assert [row["a.b"] for row in rows] == [1, 2, 3]

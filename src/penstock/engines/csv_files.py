@@ -20,7 +20,7 @@ import pyarrow.csv as pa_csv  # type: ignore[import-untyped]
 
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.catalog import Attribute
-from penstock.engines.blocks import FileBlock, blocks, count_lines
+from penstock.engines.blocks import BOM, FileBlock, Quoting, blocks, count_lines
 from penstock.engines.columns import is_not_a
 from penstock.engines.texts import NULL_TEXT, values_of
 from penstock.errors import PenstockError
@@ -36,7 +36,7 @@ def read_csv(
 ) -> Iterator[pa.RecordBatch]:
     """Yields the wanted columns of a file whose rows are as declared."""
     reader = _Reader(file, declared, wanted, options)
-    for block in blocks(file, reader.quote.encode()):
+    for block in blocks(file, reader.quoting):
         if (batch := reader.read(block)) is not None:
             yield batch
 
@@ -46,6 +46,16 @@ def finish_blocks() -> None:
     pa.enable_signal_handlers(False)
 
 
+def _for_arrow(block: bytes) -> bytes:
+    """Returns a block that Arrow reads as a part of a file.
+
+    Arrow leaves out a byte order mark at the start, as if a file began there, and takes an empty field at the very end
+    for a quoted one if the field before it is quoted.
+    """
+    data = BOM + block if block.startswith(BOM) else block
+    return data if data.endswith((b"\n", b"\r")) else data + b"\n"
+
+
 class _Reader:
     """Reads the blocks of one file, from the first."""
 
@@ -53,29 +63,36 @@ class _Reader:
         self, file: Path, declared: list[Attribute], wanted: list[Attribute], options: Mapping[str, str]
     ) -> None:
         self._file, self._declared, self._wanted = file, declared, wanted
-        self._names = [attribute.name for attribute in declared]
+        #: The columns of the file go by their places, since those that are not declared may be called anything.
+        self._width = len(declared)
+        self._places = {attribute.name: place for place, attribute in enumerate(declared)}
         self._awaits_header = options.get("header", "false").lower() == "true"
         self._separator = options.get("sep", options.get("delimiter", ","))
-        self.quote = options.get("quote", '"')
+        self._quote = options.get("quote", '"')
         self._nulls = ["", NULL_TEXT, *([options["nullvalue"]] if "nullvalue" in options else [])]
         self._zone = zone_name(options.get("timezone", DEFAULT))
         self._lenient = options.get("mode", "").lower() == "permissive"
-        for name, character in (("sep", self._separator), ("quote", self.quote)):
-            if len(character) != 1 or not character.isascii():
+        for name, character in (("sep", self._separator), ("quote", self._quote)):
+            if len(character) != 1 or not character.isascii() or character in "\r\n\0":
                 raise PenstockError(f"{file}: {name} is one ASCII character, not {character!r}", "change it in OPTIONS")
+        if self._separator == self._quote:
+            raise PenstockError(f"{file}: sep and quote are both {self._quote!r}", "change one of them in OPTIONS")
+        self.quoting = Quoting(self._separator.encode(), self._quote.encode())
 
     def read(self, block: FileBlock) -> pa.RecordBatch | None:
         if self._awaits_header:
             self._awaits_header = False
             header, rest = self._parted(block.data)
-            self._names = self._spelled(header.decode("utf-8", "replace"))
+            self._read_header(header.decode("utf-8", "replace"))
             block = FileBlock(block.line + count_lines(block.data[: len(block.data) - len(rest)]), rest)
-        columns = [attribute.name for attribute in self._wanted]
+        data = _for_arrow(block.data)
+        columns = [str(self._places[attribute.name]) for attribute in self._wanted]
+        every = [str(place) for place in range(self._width)]
         try:
             table = pa_csv.read_csv(
-                pa.BufferReader(block.data),
-                pa_csv.ReadOptions(use_threads=False, block_size=len(block.data) + 1, column_names=self._names),
-                pa_csv.ParseOptions(delimiter=self._separator, quote_char=self.quote, newlines_in_values=True),
+                pa.BufferReader(data),
+                pa_csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=every),
+                pa_csv.ParseOptions(delimiter=self._separator, quote_char=self._quote, newlines_in_values=True),
                 pa_csv.ConvertOptions(
                     column_types=dict.fromkeys(columns, pa.string()),
                     include_columns=columns,
@@ -88,23 +105,21 @@ class _Reader:
             if "Empty CSV file" in str(error):
                 return None
             raise self._unreadable(error, block) from error
-        is_quoted = self.quote.encode() in block.data
-        arrays = [self._values(table.column(a.name).combine_chunks(), a, block, is_quoted) for a in self._wanted]
-        return pa.RecordBatch.from_arrays(arrays, names=columns)
+        is_quoted = self.quoting.quote in block.data
+        found = zip(self._wanted, table.columns, strict=True)
+        arrays = [self._values(column.combine_chunks(), attribute, block, is_quoted) for attribute, column in found]
+        return pa.RecordBatch.from_arrays(arrays, names=[attribute.name for attribute in self._wanted])
 
     def _parted(self, data: bytes) -> tuple[bytes, bytes]:
         """Returns the header, and what follows its end of line."""
-        quote = re.escape(self.quote.encode())
-        header = re.match(rb"(?:[^\r\n%b]+|%b[^%b]*(?:%b|$))*" % ((quote,) * 4), data)
-        assert header is not None
-        rest = data[header.end() :]
-        return header.group(), rest[2:] if rest.startswith(b"\r\n") else rest[1:]
+        end = self.quoting.first_row_end(data) or len(data)
+        return data[:end].rstrip(b"\r\n"), data[end:]
 
-    def _spelled(self, header: str) -> list[str]:
-        """Returns the header with the declared spelling of each column."""
+    def _read_header(self, header: str) -> None:
+        """Finds the places of the declared columns."""
         lines = io.StringIO(header, newline="")
         try:
-            names = next(csv.reader(lines, delimiter=self._separator, quotechar=self.quote), [])
+            names = next(csv.reader(lines, delimiter=self._separator, quotechar=self._quote), [])
         except csv.Error as error:
             raise PenstockError(f"{self._file}: its header cannot be read: {error}", "is this csv?") from error
         found = [name.strip().lower() for name in names]
@@ -115,9 +130,8 @@ class _Reader:
             if (times := found.count(attribute.name.lower())) != 1:
                 wrong = f"has no column {attribute.name}" if times == 0 else f"has {times} columns {attribute.name}"
                 raise PenstockError(f"{self._file}: {wrong}", hint)
-        spelling = {attribute.name.lower(): attribute.name for attribute in self._declared}
-        # What is not declared is not read, and may be called anything.
-        return [spelling.get(name, f"{name} {place}") for place, name in enumerate(found)]
+        self._width = len(found)
+        self._places = {attribute.name: found.index(attribute.name.lower()) for attribute in self._declared}
 
     def _values(self, texts: pa.Array, attribute: Attribute, block: FileBlock, is_quoted: bool) -> pa.Array:
         is_quoted &= attribute.type.kind not in (Kind.STRING, Kind.BINARY)
@@ -159,7 +173,7 @@ class _Reader:
     def _line(self, block: FileBlock, row: int) -> int:
         """Returns the line on which a row of a block starts. Empty lines are not rows."""
         text = io.StringIO(block.data.decode("utf-8", "replace"), newline="")
-        reader = csv.reader(text, delimiter=self._separator, quotechar=self.quote)
+        reader = csv.reader(text, delimiter=self._separator, quotechar=self._quote)
         before = 0
         with suppress(csv.Error):  # a field that is too long for this module: then some line before it
             for fields in reader:

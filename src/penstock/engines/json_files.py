@@ -7,7 +7,6 @@ block of lines at once if it can; a block that holds something unusual is read l
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -275,5 +274,5 @@ def _from_base64(value: Any) -> bytes | None:
         return None
     try:
         return base64.b64decode(value, validate=True)
-    except binascii.Error:
+    except ValueError:
         return None

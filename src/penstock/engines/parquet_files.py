@@ -70,7 +70,7 @@ def _runs(
         group = content.metadata.row_group(number)
         if group.num_rows < LEAST_PRUNED:
             return True
-        return pruning.may_read(row_group_bounds(group, content.schema_arrow, tested))
+        return pruning.may_read(row_group_bounds(group, content, tested))
 
     for verdict, run in groupby(groups, is_read):
         yield verdict, list(run)

@@ -22,18 +22,19 @@ from penstock.synopsis.dictionary import Interned
 from penstock.types import Kind, Type
 
 
-def row_group_bounds(group: Any, schema: pa.Schema, names: Mapping[str, Attribute]) -> dict[str, Bounds]:
+def row_group_bounds(group: Any, content: Any, names: Mapping[str, Attribute]) -> dict[str, Bounds]:
     """Returns the bounds of some columns of a row group, whose names in the file lead to what they are declared as.
 
-    `group` is pyarrow's `RowGroupMetaData`.
+    `group` is pyarrow's `RowGroupMetaData`, `content` its `ParquetFile`.
     """
     found = {}
     for number in range(group.num_columns):
         chunk = group.column(number)
-        # The path of a column inside of a struct has a dot.
-        attribute = names.get(chunk.path_in_schema)
+        # The path of b inside of a struct a is a.b, as is that of a column of its own with this name.
+        name = content.schema.column(number).name
+        attribute = names.get(name) if chunk.path_in_schema == name else None
         if attribute is not None:
-            held = schema.field(chunk.path_in_schema).type
+            held = content.schema_arrow.field(name).type
             found[attribute.name] = _bounds(chunk, group.num_rows, held, attribute.type)
     return found
 

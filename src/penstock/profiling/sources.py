@@ -20,7 +20,7 @@ import pyarrow.json as pa_json  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from penstock.catalog import Attribute, Connector, StreamDef
-from penstock.engines.blocks import blocks
+from penstock.engines.blocks import Quoting, blocks
 from penstock.engines.columns import sql_type
 from penstock.engines.files import FileSource
 from penstock.engines.json_files import checked_lines
@@ -169,7 +169,7 @@ def _is_array(file: Path) -> bool:
 
 
 def _csv_schema(file: Path) -> pa.Schema:
-    block = next(blocks(file, b'"'), None)
+    block = next(blocks(file, Quoting(b",", b'"')), None)
     if block is None:
         raise PenstockError(f"{file}: the file is empty", "a csv file has a header and rows")
     header = next(csv.reader(block.data[: 1 << 16].decode("utf-8", "replace").splitlines()[:1]), [])

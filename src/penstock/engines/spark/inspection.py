@@ -12,7 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from penstock.catalog import StreamDef, TableDef
-from penstock.engines.blocks import blocks
+from penstock.engines.blocks import Quoting, blocks
 from penstock.engines.columns import spelled
 from penstock.engines.spark.paths import local_path
 from penstock.errors import PenstockError
@@ -28,7 +28,10 @@ def inspect(file: str, definition: StreamDef | TableDef) -> None:
         case "parquet":
             _inspect_parquet(path, definition)
         case "csv" if options.get("multiline", "true").lower() == "true" and options.get("quote", '"'):
-            for _ in blocks(path, options.get("quote", '"').encode()):
+            quoting = Quoting(
+                options.get("sep", options.get("delimiter", ",")).encode()[:1], options.get("quote", '"').encode()[:1]
+            )
+            for _ in blocks(path, quoting):
                 pass
 
 
