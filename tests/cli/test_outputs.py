@@ -46,6 +46,16 @@ def test_a_file_that_exists_is_refused(here: Penstock, option: str) -> None:
     assert old.read_text() == "old"
 
 
+def test_a_plan_beside_the_metrics_is_refused(here: Penstock) -> None:
+    old = here.file("m.json.plan.json", "old")
+    done = run(here, "--metrics", "m.json")
+    assert (done.code, old.read_text()) == (2, "old")
+    assert done.err.startswith("m.json.plan.json: it exists already")
+    assert not (here.folder / "m.json").exists()
+    assert run(here, "--metrics", "m.json", "--overwrite").code == 0
+    assert old.read_text() != "old"
+
+
 def test_overwrite_replaces_it(here: Penstock) -> None:
     old = here.file("old.csv", "old")
     old.chmod(0o600)

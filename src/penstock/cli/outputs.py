@@ -13,6 +13,7 @@ from pathlib import Path
 
 from penstock.algebra.relations import Query
 from penstock.catalog import StreamDef, TableDef
+from penstock.engines.drafts import existing
 from penstock.errors import PenstockError
 from penstock.sql import Script
 from penstock.sql.diagnostics import listed
@@ -60,6 +61,13 @@ def refuse_what_is_read(paths: Iterable[str], statements: str, script: Script) -
     for place, path in enumerate(written):
         if any(os.path.realpath(path) == os.path.realpath(other) for other in written[:place]):
             raise PenstockError(f"{path}: two things would be written to it", "give each a path of its own")
+
+
+def refuse_existing(paths: Iterable[str]) -> None:
+    """Refuses to replace files. A pipe or a terminal exists already, and can be written."""
+    for path in paths:
+        if Path(path).is_file():
+            raise existing(path)
 
 
 def _would_read(definition: StreamDef | TableDef, path: str) -> bool:

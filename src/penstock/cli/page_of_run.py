@@ -9,13 +9,11 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from penstock.algebra.relations import Query
 from penstock.cli.files import shown_name
 from penstock.cli.monitoring import Monitoring
 from penstock.elimination import running
-from penstock.engines.drafts import existing
 from penstock.monitor.control import Controls
 from penstock.monitor.page.address import address_of
 from penstock.monitor.page.asked import Asked
@@ -41,12 +39,10 @@ def shown(
     if args.metrics is None and args.ui is None and args.report is None:
         yield
         return
-    if args.report is not None and Path(args.report).exists() and not args.overwrite:
-        raise existing(args.report)
     asked = [_asked(script, query, plan, verdict) for (query, plan), verdict in zip(planned, verdicts, strict=True)]
     document = plan_document(shown_name(args.file), args.engine, asked)
     if args.metrics is not None:
-        write_plan(document, args.metrics)
+        write_plan(document, args.metrics, overwrite=args.overwrite)
     if args.ui is None and args.report is None:
         yield
         return

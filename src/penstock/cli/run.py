@@ -21,7 +21,7 @@ from penstock.cli.arguments import (
     rows_or_time,
 )
 from penstock.cli.files import bound_script
-from penstock.cli.outputs import refuse_what_is_read, targets
+from penstock.cli.outputs import refuse_existing, refuse_what_is_read, targets
 from penstock.cli.printing import say
 from penstock.cli.watched import watched_queries
 from penstock.effort import limited
@@ -146,6 +146,8 @@ def _run(args: argparse.Namespace) -> int:
     outputs = targets(args.out, queries)
     beside = [path for path in (args.metrics, args.metrics and plan_path(args.metrics), args.report) if path]
     refuse_what_is_read([*outputs, *beside], args.file, script)
+    if not args.overwrite:
+        refuse_existing(beside)
     watches = [bind_text(text, "--watch", script.catalog, args.time_zone).checked() for text in args.watch]
     verdicts = _judged(script, queries, watches, args)
     pairs = list(zip(queries, outputs, strict=True))

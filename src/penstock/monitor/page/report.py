@@ -27,10 +27,10 @@ def write_report(recorder: Recorder, path: str, *, overwrite: bool = False) -> N
     _write(path, inlined_page(recorder.document()), overwrite=overwrite)
 
 
-def write_plan(plan: Mapping[str, Any], metrics: str) -> None:
+def write_plan(plan: Mapping[str, Any], metrics: str, *, overwrite: bool = False) -> None:
     """Writes the plan of a run beside its file of metrics; a pipe or a terminal has no such place."""
     if Path(metrics).is_file():
-        _write(plan_path(metrics), json.dumps(plan), overwrite=True)
+        _write(plan_path(metrics), json.dumps(plan), overwrite=overwrite)
 
 
 def _write(path: str, text: str, *, overwrite: bool) -> None:
