@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -36,13 +37,13 @@ def case_of(query: str, data: dict[str, list[tuple[int, ...]]], on_violation: st
     return Case(DDL.format(on_violation and f" ON VIOLATION {on_violation}"), query, data, None, "")
 
 
-def watching(case: Case) -> tuple[Query, Catalog]:
+def watching(case: Case, one_in: int = 1) -> tuple[Query, Catalog]:
     query, catalog = bound(case)
-    return with_plan(query, None, one_in=1), catalog
+    return with_plan(query, None, one_in=one_in), catalog
 
 
-def violations(case: Case, cells: int = 1) -> dict[str, int]:
-    query, catalog = watching(case)
+def violations(case: Case, cells: int = 1, one_in: int = 1) -> dict[str, int]:
+    query, catalog = watching(case, one_in)
     engine = EmbeddedEngine(query, catalog, {}, cells, None)
     for name, rows in batches(case, engine, catalog, 0):
         engine.push(name, rows)
@@ -56,6 +57,18 @@ def violations(case: Case, cells: int = 1) -> dict[str, int]:
 def test_rows_without_the_partner_that_an_assertion_promises_are_counted(query: str, cells: int) -> None:
     assert violations(case_of(query, BROKEN), cells)["offered: each b has a i"] == 2
     assert violations(case_of(query, SOUND), cells) == {}
+
+
+@pytest.mark.parametrize(("item", "bid"), [("INT", "BIGINT"), ("BIGINT", "INT")])
+@pytest.mark.parametrize("query", [PARENT, EXISTS, NOT_EXISTS])
+@pytest.mark.parametrize("cells", [1, 3])
+def test_whole_numbers_are_the_same_keys_whatever_their_widths(item: str, bid: str, query: str, cells: int) -> None:
+    ddl = DDL.replace("id BIGINT", f"id {item}").replace("auction BIGINT", f"auction {bid}").format("")
+    broken = replace(case_of(query, BROKEN), ddl=ddl)
+    assert violations(broken, cells)["offered: each b has a i"] == 2
+    many = {"item": [(1, n - 50, 0) for n in range(100)], "bid": [(2, n - 50, n) for n in range(100)]}
+    assert violations(replace(broken, data=many), cells, one_in=3) == {}, "both streams sample the same keys"
+    assert violations(replace(broken, data={**many, "item": []}), cells, one_in=3)["offered: each b has a i"] > 9
 
 
 def test_a_second_partner_is_counted_for_the_key() -> None:

@@ -50,20 +50,16 @@ def _monitor(promised: Partnership, one_in: int, catalog: Catalog) -> LinkMonito
 
 
 def compared_columns(on: Iterable[Expr], one: Occurrence) -> Iterator[tuple[Column, Column]]:
-    """Columns that conditions make equal, of an occurrence and of another one."""
+    """Columns that conditions make equal, of an occurrence and of another one.
+
+    They are of one type, or INT and BIGINT, whose values are the same words: so hashes of either meet.
+    """
     own = set(one.leaf.schema)
-    for left, right in equated_columns(on):
-        if left.type == right.type:
-            yield (left, right) if left in own else (right, left)
-
-
-def equated_columns(on: Iterable[Expr]) -> Iterator[tuple[Column, Column]]:
-    """Columns that conditions make equal, of the same type or not."""
     for predicate in on:
         if isinstance(predicate, Compare) and predicate.op is Comparator.EQ:
             left, right = column_of(predicate.left), column_of(predicate.right)
             if left is not None and right is not None:
-                yield left, right
+                yield (left, right) if left in own else (right, left)
 
 
 def time_window(on: Iterable[Expr], parent: Occurrence, child: Occurrence) -> tuple[int | None, int | None]:

@@ -21,7 +21,7 @@ from penstock.elimination.conditions import condition_of
 from penstock.elimination.constraints import Congruent
 from penstock.elimination.counting.inclusions import Inclusion, Shown, follows, precedes, same_in_root
 from penstock.elimination.counting.join_tree import Link, Member, NotCounted, timestamps
-from penstock.elimination.watching import compared_columns, equated_columns, promise, read_rows, time_window
+from penstock.elimination.watching import compared_columns, promise, read_rows, time_window
 
 
 class Chain:
@@ -199,11 +199,7 @@ class Chain:
 
 
 def _require_watchable(link: Link) -> None:
-    """A monitor finds partners by columns of one type and by differences of times, and must miss no condition."""
-    for one, other in equated_columns(link.on):
-        if one.type != other.type:
-            text = f"{expression_text(one)} = {expression_text(other)}"
-            raise NotCounted(f"{text} compares columns of different types, which is not watched")
+    """A monitor finds partners by equal columns and by differences of times, and must miss no condition."""
     times = timestamps(iter((link.upper, link.lower)))
     for predicate in link.on:
         if any(isinstance(each, Congruent) for each in condition_of(predicate, times) or ()):
