@@ -79,7 +79,7 @@ def _of_join(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetention
     kept = {n for n in inputs.scans if _is_kept(inputs, n)}
     retentions = _retentions(inputs, found, _forgetting(inputs, rules, kept))
     enforced = {number for number, each in enumerate(retentions) if each.enforced}
-    return _made(inputs, rules, _forgetting(inputs, rules, kept & enforced), tuple(inputs.monitors), retentions)
+    return _made(inputs, rules, found, _forgetting(inputs, rules, kept & enforced), tuple(inputs.monitors), retentions)
 
 
 def _forgetting(inputs: JoinInputs, rules: tuple[Rule, ...], whole: set[int]) -> set[int]:
@@ -100,12 +100,13 @@ def _of_sides(join: PhysicalJoin, catalog: Catalog, spill: bool) -> JoinRetentio
     left, right = _retentions(inputs, found, {0, 1})
     rules = _ordered(rule for rule in found if not isinstance(rule, ByDeclaration))
     forgets = {0, 1} if left.enforced and right.enforced else set[int]()
-    return _made(inputs, rules, forgets, (), (left, right) if forgets else _of_both(left, right))
+    return _made(inputs, rules, found, forgets, (), (left, right) if forgets else _of_both(left, right))
 
 
 def _made(
     inputs: JoinInputs,
     rules: tuple[Rule, ...],
+    found: Found,
     forgets: set[int],
     monitors: tuple[Monitor, ...],
     retentions: tuple[Retention, ...],
@@ -113,7 +114,9 @@ def _made(
     times = certain_times(inputs) if forgets else set()
     probable = tuple(rule for rule in rules if _is_probable(rule, times)) if inputs.spill else ()
     ordered = tuple(sorted(times, key=lambda time: (time.target, time.source)))
-    return JoinRetention(rules, tuple(inputs.evidence), tuple(sorted(forgets)), monitors, probable, retentions, ordered)
+    until = tuple(found[rule].until for rule in rules)
+    evidence, forgotten = tuple(inputs.evidence), tuple(sorted(forgets))
+    return JoinRetention(rules, evidence, forgotten, monitors, probable, retentions, ordered, until)
 
 
 def _retentions(inputs: JoinInputs, found: Found, forgets: set[int]) -> tuple[Retention, ...]:

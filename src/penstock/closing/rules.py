@@ -234,6 +234,8 @@ class JoinRetention:
     retentions: tuple[Retention, ...] = ()
     #: What windows and the query say about times, whatever is declared: rows that are farther apart do not join.
     times: tuple[InTime, ...] = ()
+    #: Of each rule until what a row waits that waits for it, in the words of its step of a chain.
+    until: tuple[str, ...] = ()
 
     def evidence_along(self, number: int, variables: Iterable[int]) -> list[Expr | None]:
         """The columns by which evidence is partitioned along these variables. All its readers read it alike.

@@ -33,6 +33,7 @@ from penstock.engines.metrics import (
     DICTIONARY,
     OperatorMetrics,
     QueryTotals,
+    kept_metrics,
     machine_metrics,
     source_metrics,
     stream_progress,
@@ -274,7 +275,9 @@ class EmbeddedEngine:
         made = partial(OperatorMetrics, self._steps, self._until, self.query.name)
         streams = {name: stream_progress(ingest.progress) for name, ingest in self.streams.items()}
         dictionary = made(DICTIONARY, None, None, None, 0, 0, *self._dictionary_state())
-        return totals_of([*self._operator_metrics(made), dictionary], self._until, streams)
+        machines = ((cell, machine) for machines in self._machines for cell, machine in enumerate(machines))
+        kept = (line for cell, machine in machines for line in kept_metrics(made, machine, cell))
+        return totals_of([*kept, dictionary], self._until, streams)
 
     def state(self) -> tuple[int, int]:
         """Returns the rows that are kept in memory, and the bytes that they take; rows in flight do not count."""

@@ -15,12 +15,14 @@ from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, Table
 from penstock.engines.lateness import Progress
 from penstock.operators.filters.filters import MeasuredFilters
+from penstock.operators.gauges import Gauge
 from penstock.operators.machine import Machine
 from penstock.plan.constraint_report import NOTHING_ON_DISK, ConstraintReport, OnDisk, strongest, together
 from penstock.plan.decisions import Decision
 from penstock.plan.index_report import IndexReport
 from penstock.plan.probe_paths import ByDepth
 from penstock.plan.setting_change import SettingChange
+from penstock.plan.waiting_report import WaitingReport
 
 #: The operator name under which the values of a dictionary are counted, and that of a run's settings.
 DICTIONARY = "dictionary"
@@ -81,6 +83,8 @@ class OperatorMetrics:
     idle: bool = False
     #: Of a join what its indexes take.
     indexes: tuple[IndexReport, ...] = ()
+    #: Of a join that purges how many of its rows wait for what.
+    waiting: tuple[WaitingReport, ...] = ()
     #: Of the controls the settings that were changed before this step.
     changes: tuple[SettingChange, ...] = ()
     #: When the step was done, in seconds since 1970.
@@ -211,21 +215,10 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             measured["decisions"] += reported(f"{place} {gauge.name}", gauge.join_tuner)
         measured["decisions"] += tuple(replace(d, place=f"{place} {gauge.name}") for d in gauge.plan_decisions())
         yield made(
-            gauge.name,
-            machine.fragment.number,
-            _occurrence(gauge.relation),
-            cell,
-            gauge.rows_in,
-            gauge.rows_out,
-            gauge.state_rows(),
-            machine.state_bytes(gauge),
-            violations=gauge.violations(),
-            timed_out_rows=gauge.timed_out_rows(),
+            **_kept(machine, gauge, cell),
+            rows_in=gauge.rows_in,
+            rows_out=gauge.rows_out,
             function_errors=gauge.function_errors.count,
-            constraints=tuple(gauge.reports()),
-            on_disk=gauge.spilled(),
-            in_flight_rows=gauge.in_flight_rows(),
-            in_flight_bytes=machine.in_flight_bytes(gauge),
             **measured,
             probes=probed.probes,
             matches=probed.matches,
@@ -235,8 +228,32 @@ def machine_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell
             cache_decisions=tuple({**each, "place": f"{place} {gauge.name}"} for each in gauge.cache_decisions()),
             nanoseconds=gauge.nanoseconds(),
             indexes=gauge.indexes(),
+            waiting=tuple(gauge.waiting_reports()),
         )
         gauge.is_reported = True
+
+
+def kept_metrics(made: Callable[..., OperatorMetrics], machine: Machine, cell: int) -> Iterator[OperatorMetrics]:
+    """Yields what the operators of a machine keep now, and have counted since the start: to ask changes nothing."""
+    for gauge in machine.gauges:
+        yield made(**_kept(machine, gauge, cell))
+
+
+def _kept(machine: Machine, gauge: Gauge, cell: int) -> dict[str, Any]:
+    return {
+        "operator": gauge.name,
+        "fragment": machine.fragment.number,
+        "stream": _occurrence(gauge.relation),
+        "cell": cell,
+        "state_rows": gauge.state_rows(),
+        "state_bytes": machine.state_bytes(gauge),
+        "violations": gauge.violations(),
+        "timed_out_rows": gauge.timed_out_rows(),
+        "constraints": tuple(gauge.reports()),
+        "on_disk": gauge.spilled(),
+        "in_flight_rows": gauge.in_flight_rows(),
+        "in_flight_bytes": machine.in_flight_bytes(gauge),
+    }
 
 
 def _occurrence(relation: Relation) -> str | None:

@@ -138,6 +138,11 @@ def _indexes(line: OperatorMetrics) -> Samples:
         yield {"input": str(index.input), "columns": ", ".join(index.columns), **_place(line)}, index.bytes
 
 
+def _waiting(line: OperatorMetrics) -> Samples:
+    for report in line.waiting:
+        yield {"input": report.input, "waits_for": report.waits_for, **_place(line)}, report.rows
+
+
 def _steps(line: OperatorMetrics) -> Samples:
     yield {}, line.step
 
@@ -188,6 +193,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("penstock_in_flight_rows", "gauge", "Rows that wait for their instant.", _of_operator("in_flight_rows")),
     Family("penstock_in_flight_bytes", "gauge", "Bytes of the rows that wait.", _of_operator("in_flight_bytes")),
     Family("penstock_index_bytes", "gauge", "Bytes of an index of a join.", _indexes),
+    Family("penstock_waiting_rows", "gauge", "Rows of a join that wait for the same closers.", _waiting),
     Family(
         "penstock_rejected_rows_total",
         "counter",

@@ -117,6 +117,9 @@ def _of_synopsis(line: OperatorMetrics, at: int, entity: str, bound: LiveBound |
         for name in ("rows", "bytes", "brought_back"):
             value = getattr(line.on_disk, name)
             yield Property(at, line.query, entity, "synopsis", line.cell, f"disk_{name}", value, line.stream)
+    for waiting in line.waiting:
+        text = f"{waiting.input}: {waiting.waits_for}"
+        yield Property(at, line.query, entity, "synopsis", line.cell, "waiting_rows", waiting.rows, text)
     if bound is not None:
         yield Property(at, line.query, entity, "synopsis", line.cell, "bound", bound.cell_size, bound.words)
 

@@ -22,6 +22,7 @@ from penstock.plan.decisions import PlanDecision
 from penstock.plan.explain import operator_name
 from penstock.plan.index_report import IndexReport
 from penstock.plan.probe_paths import ProbeCounts
+from penstock.plan.waiting_report import WaitingReport
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.memory import Scope
 
@@ -53,6 +54,8 @@ class Gauge:
     timed_out: list[Callable[[], int]] = field(default_factory=list)
     #: What says how well constraints are kept.
     monitors: list[Callable[[], list[ConstraintReport]]] = field(default_factory=list)
+    #: What says for what the pending rows of a join wait.
+    waiting: list[Callable[[], list[WaitingReport]]] = field(default_factory=list)
     #: What counts the rows of the step on which a user function failed and gave NULL.
     function_errors: Tally = field(default_factory=Tally)
     #: The predicates that it evaluates.
@@ -101,6 +104,9 @@ class Gauge:
 
     def reports(self) -> list[ConstraintReport]:
         return [each for monitors in self.monitors for each in monitors()]
+
+    def waiting_reports(self) -> list[WaitingReport]:
+        return [each for waiting in self.waiting for each in waiting()]
 
     def probe_counts(self) -> ProbeCounts:
         """Probes and matches since the step began."""

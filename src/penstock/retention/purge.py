@@ -36,6 +36,7 @@ from penstock.retention.rows import SlotsByInput, by_input, in_one
 from penstock.retention.spill import NotifiedRows, Spill
 from penstock.retention.stamps import Stamps
 from penstock.retention.wait_timeout import WaitTimeout
+from penstock.retention.waiting import Waiting
 from penstock.retention.windows import PurgeableWindow
 from penstock.synopsis.deltas import Deltas
 from penstock.synopsis.events import Events
@@ -61,6 +62,8 @@ class Purge:
         # A left row of a semi-join needs one match.
         once = () if self.node.kind is JoinKind.JOIN else (0,)
         self._notification = Notification.of(join, self._tables, windows, once)
+        #: What pending rows wait for, if somebody asks.
+        self.waiting = Waiting(join, windows, self._tables)
         self._pending = PendingRows(join, windows, self._tables, self._notification, spills=spill is not None)
         self._punctuations = PunctuationPurge(join, self._closing, self._holds)
         self._no = NoComponents(join, self._closing, self._monitors, self._notification)

@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from time import time
 
+import pyarrow as pa
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -39,6 +40,13 @@ def window(browser: Browser) -> Iterator[Window]:
     assert made.wrong == []
 
 
+AUCTIONS = """
+CREATE STREAM item (id BIGINT, ts BIGINT, UNIQUE (id)) TIMESTAMP BY ts;
+CREATE STREAM bid (auction BIGINT, over BOOLEAN, ts BIGINT, PUNCTUATED BY (auction) WHEN over) TIMESTAMP BY ts;
+CREATE QUERY sold AS SELECT i.id, b.over FROM item i, bid b WHERE i.id = b.auction;
+"""
+
+
 class Live:
     """A query that runs as far as a test lets it, and its page."""
 
@@ -67,7 +75,24 @@ class Live:
 
 @pytest.fixture
 def live() -> Iterator[Live]:
-    run = watched()
+    yield from followed(watched())
+
+
+@pytest.fixture
+def auctions() -> Iterator[Live]:
+    """A join that purges, with rows that wait for a punctuation."""
+    rows = 3 * 70_000
+    times = list(range(0, 10 * rows, 10))
+    bid = {"auction": [n // 7 for n in range(rows)], "over": [n % 35 == 6 for n in range(rows)], "ts": times}
+    item = {"id": list(range(rows // 7)), "ts": times[::7]}
+    run = watched(AUCTIONS, {"bid": pa.table(bid), "item": pa.table(item)})
+    ticks = count(round(time() * 1e6), 300_000)
+    run.recorder.graphs = QueryGraphs(clock=lambda: next(ticks))
+    yield from followed(run)
+
+
+def followed(run: Watched) -> Iterator[Live]:
+    """A run with its page."""
     run.recorder.controls = Controls(run.running.engines)
     run.running.between_steps = run.recorder.controls.apply
     server = PageServer()
@@ -166,6 +191,20 @@ def test_any_query_over_sysstream_is_drawn_edited_and_kept_in_the_address(live: 
     other.close()
     page.close()
     assert [text for text in (*window.wrong, *again.wrong) if "422" not in text] == []
+
+
+def test_pending_rows_are_shown_by_what_they_wait_for_and_drawn(window: Window, auctions: Live) -> None:
+    auctions.step(2)
+    page = window.open(auctions.server.address)
+    page.click("[data-id='sold/0/join1']")
+    inspector = page.locator("#inspector")
+    expect(inspector).to_contain_text("Pending rows, by what they wait for")
+    expect(inspector).to_contain_text("i until punctuation (auction) of b")
+    page.get_by_role("button", name="Graph of pending rows").click()
+    while auctions.run.recorder.is_live:
+        auctions.step()
+    expect(page.locator("figure .names")).to_contain_text("i: punctuation (auction) of b")
+    assert "waiting_rows" in page.url
 
 
 def test_a_setting_takes_effect_and_is_on_the_timeline(window: Window, live: Live) -> None:

@@ -11,6 +11,7 @@ from penstock.monitor.page.recorder import Recorder
 from penstock.monitor.prometheus import exposition
 from penstock.monitor.sysstream import properties
 from penstock.plan.decisions import JoinDecision
+from penstock.plan.waiting_report import WaitingReport
 
 PLACE = "fragment 0 cell 0 join1"
 CACHE = {"path": "t", "caches": ["r", "s"]}
@@ -82,3 +83,22 @@ def test_caches_are_entities_of_sysstream_and_families_of_prometheus() -> None:
     ]
     assert rows[-1].text == "used after 900 rows: r with s for rows of t"
     assert 'penstock_cache_hits_total{query="q",operator="join1",fragment="0",cell="0"} 75' in exposition([line])
+
+
+def test_pending_rows_of_all_cells_are_shown_by_what_they_wait_for() -> None:
+    until = "punctuation (auction) of b"
+    first = replace(
+        LINE, state_rows=14, waiting=(WaitingReport("i", until, 5), WaitingReport("b", "the row (id) of i", 9))
+    )
+    second = replace(LINE, cell=1, waiting=(WaitingReport("i", until, 6),))
+    assert recorded(first, second)["now"]["q/0/join1"]["waiting"] == [
+        {"input": "i", "waits_for": until, "rows": 11},
+        {"input": "b", "waits_for": "the row (id) of i", "rows": 9},
+    ]
+    rows = [row for row in properties([first], 0) if row.property == "waiting_rows"]
+    assert [(row.entity, row.kind, row.value, row.text) for row in rows] == [
+        ("0.join1", "synopsis", 5, f"i: {until}"),
+        ("0.join1", "synopsis", 9, "b: the row (id) of i"),
+    ]
+    sample = 'penstock_waiting_rows{query="q",input="i",waits_for="punctuation (auction) of b",operator="join1"'
+    assert f'{sample},fragment="0",cell="0"}} 5' in exposition([first])

@@ -38,6 +38,7 @@ from penstock.plan.constraint_report import ConstraintReport, OnDisk
 from penstock.plan.decisions import decision_of_json
 from penstock.plan.index_report import IndexReport
 from penstock.plan.setting_change import SettingChange
+from penstock.plan.waiting_report import WaitingReport
 
 #: The name of the observation of queries that are started.
 NOTES = "penstock"
@@ -210,7 +211,9 @@ def _operator_metrics(batch: int, line: Mapping[str, Any], at: float) -> Operato
     lists |= {name: tuple(map(tuple, line[name])) for name in ("probes", "matches")}
     indexes = tuple(IndexReport(**{**each, "columns": tuple(each["columns"])}) for each in line["indexes"])
     changes = tuple(SettingChange(**each) for each in line["changes"])
-    values = {"constraints": reports, "on_disk": on_disk, "decisions": decided, "indexes": indexes, "changes": changes}
+    waiting = tuple(WaitingReport(**each) for each in line["waiting"])
+    values = {"constraints": reports, "on_disk": on_disk, "decisions": decided, "indexes": indexes}
+    values |= {"changes": changes, "waiting": waiting}
     made = {**line, **lists, **values, "step": batch, "at": at}
     return OperatorMetrics(**made)
 

@@ -29,7 +29,7 @@ _MOST_DECISIONS = 400
 _PATIENCE = 4
 
 #: What is shown as it is now, and not as it was.
-_DETAILS = ("filter_order", "evaluations", "constraints", "indexes", "probes", "matches", "on_disk")
+_DETAILS = ("filter_order", "evaluations", "constraints", "indexes", "probes", "matches", "on_disk", "waiting")
 _TAKEN = (
     *("step", "watermark", "query", "operator", "fragment", "stream", "cell", "rows_in", "rows_out", "state_rows"),
     *("state_bytes", "late_rows", "bad_rows", "violations", "timed_out_rows", "function_errors", "in_flight_rows"),
@@ -233,11 +233,23 @@ def _details(cells: Mapping[int, Line]) -> dict[str, Any]:
             found[name] = [[sum(depth) for depth in zip(*path, strict=False)] for path in paths]
     if constraints := _constraints(lines):
         found["constraints"] = constraints
+    if waiting := _waiting(lines):
+        found["waiting"] = waiting
     if any(line.get("indexes") for line in lines):
         found["indexes"] = [_json(each) for each in first.get("indexes") or ()]
     if lines[0].get("newest") is not None:
         found["newest"] = lines[0]["newest"]
     return found
+
+
+def _waiting(lines: Iterable[Line]) -> list[Any]:
+    """Returns how many rows of all cells wait for what, the most first."""
+    rows: dict[tuple[str, str], int] = {}
+    for each in (_json(each) for line in lines for each in line.get("waiting") or ()):
+        key = (each["input"], each["waits_for"])
+        rows[key] = rows.get(key, 0) + each["rows"]
+    ordered = sorted(rows.items(), key=lambda each: -each[1])
+    return [{"input": name, "waits_for": text, "rows": count} for (name, text), count in ordered]
 
 
 def _constraints(lines: Iterable[Line]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import { chart } from "penstock/chart.js";
 import { bytes, count, duration, element, exactly, instant, nanoseconds, percent } from "penstock/format.js";
-import { cacheText, pathsOf } from "penstock/model.js";
+import { cacheText, pathsOf, waitingGraph } from "penstock/model.js";
 
 export class Inspector {
   constructor(host, actions) {
@@ -129,6 +129,7 @@ export class Inspector {
       ].filter(Boolean)),
       element("div", { class: "spark", "data-spark": "rows_out" }),
       this.synopsis(node),
+      this.waiting(node, now),
       this.probes(node, now),
       this.caches(node),
       this.filters(node, now),
@@ -146,7 +147,7 @@ export class Inspector {
 
   adder(node, property, name) {
     return element("button", { class: "add", title: `Graph of ${name}`, "aria-label": `Graph of ${name}`, "data-key": `add ${property}`,
-      onclick: () => this.actions.addGraph(node.id, property) }, "+");
+      onclick: () => this.actions.addGraph({ entity: node.id, property }) }, "+");
   }
 
   /** What is kept, beside what was proved before the query ran. */
@@ -181,6 +182,20 @@ export class Inspector {
   folded(key, title, ...content) {
     return element("details", { open: this.open.has(key), ontoggle: (event) => (event.target.open ? this.open.add(key) : this.open.delete(key)) },
       element("summary", { "data-key": key }, title), ...content);
+  }
+
+  /** The pending rows of a join, by what they wait for. */
+  waiting(node, now) {
+    if (!now.waiting?.length) return null;
+    const most = Math.max(1, ...now.waiting.map((each) => each.rows));
+    const sum = now.waiting.reduce((total, each) => total + each.rows, 0);
+    return section("Pending rows, by what they wait for",
+      element("p", {}, `${exactly(sum)} rows`, this.run.live ? element("button", { class: "add", title: "Graph of pending rows", "aria-label": "Graph of pending rows",
+        "data-key": "add waiting", onclick: () => this.actions.addGraph(waitingGraph(node)) }, "+") : null),
+      element("ul", { class: "filters" }, ...now.waiting.map((each) => element("li", {},
+        element("code", {}, each.input), ` until ${each.waits_for}`,
+        element("div", { class: "gauge thin" }, element("i", { style: { width: percent(each.rows / most) } })),
+        element("small", {}, `${exactly(each.rows)} rows`)))));
   }
 
   probes(node, now) {

@@ -22,7 +22,7 @@ class Page {
     if (run.queries.length === 1) this.view.query = run.queries[0].name;
     const actions = {
       select: (id) => this.select(id), tab: (name) => this.change({ tab: name }), refresh: () => this.refresh(),
-      addGraph: (entity, property) => this.change({ graphs: [...this.view.graphs, { entity, property }], tab: "graphs" }),
+      addGraph: (graph) => this.addGraph(graph),
       setGraph: (number, graph) => this.change({ graphs: number == null ? [...this.view.graphs, graph] : this.view.graphs.with(number, graph) }),
       removeGraph: (number) => { const { cql } = this.view.graphs[number]; if (cql) this.ask("remove", cql); this.change({ graphs: this.view.graphs.toSpliced(number, 1) }); },
       ask: (what, text) => this.ask(what, text),
@@ -172,6 +172,12 @@ class Page {
     const kept = this.run.document.nodes.filter((node) => this.run.keeps(node)).length;
     if (kept !== this.kept) this.redraw();
     else this.refresh();
+  }
+
+  /** Adds a graph; where it is a query over sysstream, once the run steps it. */
+  async addGraph(graph) {
+    if (graph.cql) await this.ask("add", graph.cql);
+    this.change({ graphs: [...this.view.graphs, graph], tab: "graphs" });
   }
 
   /** Adds a query over sysstream to those that the run steps, or removes it; returns why not. */

@@ -175,16 +175,24 @@ function shownGraph(text) {
   return property && !more.length ? { entity, property } : null;
 }
 
+function quoted(text) {
+  return `'${String(text).replaceAll("'", "''")}'`;
+}
+
 /** The query over sysstream that a graph stands for. */
 export function graphQuery(run, { entity, property, cql }) {
   if (cql) return cql;
   const node = run.nodes.get(entity);
-  const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;
   const source = node?.kind === "source";
   const kind = source ? "source" : ["state_rows", "state_bytes", "violations", "timed_out_rows"].includes(property) ? "synopsis" : property.startsWith("cache_") ? "cache" : "operator";
   const name = source ? node.stream : node ? `${node.fragment}.${node.name}` : entity;
   const query = node?.query ?? run.queries[0]?.name;
   return `SELECT ISTREAM(ts, cell, value) FROM sysstream [NOW]\nWHERE query = ${quoted(query)} AND entity = ${quoted(name)}\n  AND kind = ${quoted(kind)} AND property = ${quoted(property.replace(/^cache_/, ""))}`;
+}
+
+/** The graph of a join's pending rows, a line for each thing that they wait for. */
+export function waitingGraph(node) {
+  return { cql: `SELECT text, SUM(value) AS waiting FROM sysstream [NOW]\nWHERE query = ${quoted(node.query)} AND entity = ${quoted(`${node.fragment}.${node.name}`)}\n  AND property = 'waiting_rows' GROUP BY text` };
 }
 
 /** The property whose graph a query stands for; null for any other query, which the run itself has to answer. */

@@ -81,6 +81,7 @@ def _purge(
     gauge.rejected.append(purge.rejection.count)
     gauge.timed_out.append(purge.wait_timeout.count)
     gauge.monitors.append(purge.reports)
+    gauge.waiting.append(purge.waiting.reports)
     return purge
 
 
