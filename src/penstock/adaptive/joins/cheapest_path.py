@@ -61,7 +61,7 @@ def sets_along(order: Order) -> tuple[int, ...]:
 def path_cost(order: Order, sizes: Sizes) -> float:
     """What an event costs along a path, in probes.
 
-    >>> sizes = sizes_of({0b010: 3.0, 0b100: 0.5, 0b110: 1.0}, 3)
+    >>> sizes = Sizes({0b010: 3.0, 0b100: 0.5, 0b110: 1.0}, (0, 0, 0))
     >>> path_cost((1, 2), sizes), path_cost((2, 1), sizes)
     (10.0, 6.25)
     """
@@ -73,7 +73,7 @@ def path_cost(order: Order, sizes: Sizes) -> float:
 def weights(order: Order, sizes: Sizes) -> dict[int, float]:
     """What each combination of a set on the way costs, and under 0 what every event does, without its results.
 
-    >>> weights((2, 1), sizes_of({0b010: 3.0, 0b100: 0.5, 0b110: 1.0}, 3))
+    >>> weights((2, 1), Sizes({0b010: 3.0, 0b100: 0.5, 0b110: 1.0}, (0, 0, 0)))
     {0: 1.0, 4: 1.5}
     """
     along = zip(sets_along(order), order, strict=False)
@@ -95,7 +95,7 @@ def cheapest_order(start: int, own: tuple[frozenset[int], ...], sizes: Sizes) ->
     """The order of the cheapest path of an input's rows, by the variables that inputs have.
 
     >>> star = (frozenset({1, 2}), frozenset({1}), frozenset({2}))
-    >>> cheapest_order(0, star, sizes_of({0b010: 3.0, 0b100: 0.5, 0b110: 1.0}, 3))
+    >>> cheapest_order(0, star, Sizes({0b010: 3.0, 0b100: 0.5, 0b110: 1.0}, (0, 0, 0)))
     (2, 1)
     """
     best: dict[int, tuple[float, Order]] = {0: (0.0, ())}
@@ -111,7 +111,7 @@ def greedy_order(start: int, own: Sequence[frozenset[int]], sizes: Sizes) -> Ord
     """The order in which each probe leaves the fewest combinations: A-Greedy's invariant (4.2) with expansions.
 
     >>> star = [frozenset({1, 2}), frozenset({1}), frozenset({2})]
-    >>> greedy_order(0, star, sizes_of({0b010: 3.0, 0b100: 0.5, 0b110: 1.0}, 3))
+    >>> greedy_order(0, star, Sizes({0b010: 3.0, 0b100: 0.5, 0b110: 1.0}, (0, 0, 0)))
     (2, 1)
     """
     order: Order = ()
@@ -127,7 +127,7 @@ def moved_forward(start: int, own: Sequence[frozenset[int]], sizes: Sizes, order
     """The order with the first violation of that invariant repaired, where only sets beside the order are known.
 
     >>> star = [frozenset({1, 2, 3}), frozenset({1}), frozenset({2}), frozenset({3})]
-    >>> moved_forward(0, star, sizes_of({0b0010: 3.0, 0b0100: 2.0, 0b1000: 0.5}, 4), (1, 2, 3))
+    >>> moved_forward(0, star, Sizes({0b0010: 3.0, 0b0100: 2.0, 0b1000: 0.5}, (0, 0, 0, 0)), (1, 2, 3))
     (3, 1, 2)
     """
     members = 0
