@@ -267,6 +267,22 @@ def outer_joins(n: int) -> str:
     return f"{_many(n + 1)}\nSELECT r0.a FROM r0 [RANGE 1 HOUR] {joins}"
 
 
+def waiting_outer_joins(n: int) -> str:
+    joins = numbered(
+        n,
+        lambda i: (
+            f"LEFT JOIN r{i + 1} ON r{i}.b = r{i + 1}.a AND r{i + 1}.ts BETWEEN r{i}.ts AND r{i}.ts + INTERVAL 1 HOUR"
+        ),
+        " ",
+    )
+    return f"{_many(n + 1)}\nSELECT ISTREAM(r0.a) FROM r0 {joins}"
+
+
+def full_outer_joins(n: int) -> str:
+    joins = numbered(n, lambda i: f"FULL OUTER JOIN r{i + 1} [RANGE 1 HOUR] ON r{i}.b = r{i + 1}.a", " ")
+    return f"{_many(n + 1)}\nSELECT r0.a FROM r0 [RANGE 1 HOUR] {joins}"
+
+
 def _self_join(distinct: str, window: str) -> Shape:
     def shape(n: int) -> str:
         source = numbered(n, lambda i: f"s{window} s{i}")
@@ -547,6 +563,8 @@ SHAPES: dict[str, Shape] = {
     "unique chain join": unique_chain_join,
     "JOIN ... ON": joined_by_keyword,
     "LEFT JOIN": outer_joins,
+    "LEFT JOIN that waits": waiting_outer_joins,
+    "FULL JOIN": full_outer_joins,
     "self-join": _self_join("", " [RANGE 1 HOUR]"),
     "unbounded self-join": _self_join("", ""),
     "distinct self-join": _self_join("DISTINCT", ""),

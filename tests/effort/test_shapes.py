@@ -35,6 +35,7 @@ QUICK = {
     "joined FOREIGN KEY": 60,
     "self-join that folds": 8,
     "UNION ALL": 100,
+    "LEFT JOIN that waits": 300,
     "counts that multiply": 800,
     "held apart": 20,
     "brackets": 1000,

@@ -137,3 +137,12 @@ def test_whether_a_unit_never_starts_again(zone: str, unit: str, rounds: bool) -
     found = computed(starts, TS, list(times))
     if rounds:
         assert found == sorted(found)  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"), [("1.5", 1_500_000), ("1.123456", 1_123_456), ("1.", None), ("1.1234567", None)]
+)
+def test_a_text_may_have_fewer_digits_of_a_fraction_than_its_format(text: str, micros: int | None) -> None:
+    call = Call("TO_TIMESTAMP", (TEXT, Literal("s.SSSSSS", STRING)))
+    assert computed(call, TEXT, [text]) == [micros]
+    assert evaluate(call, {TEXT: text}) == micros

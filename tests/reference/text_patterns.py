@@ -57,9 +57,9 @@ def to_timestamp(text: str, form: str, zone: str) -> Value:
         most = count if count > 1 or letter == "S" else 2
         digits = re.compile(r"[0-9]*").match(text, at, at + most)
         assert digits is not None
-        if len(digits[0]) < (count if count > 1 or letter == "S" else 1):
+        if len(digits[0]) < (count if letter != "S" else 1):
             return None
-        number = int(digits[0]) * (10 ** (6 - count) if letter == "S" else 1)
+        number = int(digits[0]) * (10 ** (6 - len(digits[0])) if letter == "S" else 1)
         number += 2000 if (letter, count) == ("y", 2) else 0
         if values.setdefault(letter, number) != number:
             return None

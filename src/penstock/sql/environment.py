@@ -60,7 +60,11 @@ class Environment:
 
     def count_occurrence(self) -> None:
         """Refuses a query that reads too much."""
-        if self.names.count_occurrence() > MOST_OCCURRENCES:
+        self.refuse_beyond(self.names.count_occurrence())
+
+    def refuse_beyond(self, occurrences: int) -> None:
+        """Refuses a query that reads so many streams and tables at least, if they are too many."""
+        if occurrences > MOST_OCCURRENCES:
             hint = "views and queries of WITH are read anew wherever they stand"
             message = f"this query reads more than {MOST_OCCURRENCES} streams and tables"
             raise TooLarge(self.diagnostics.error(message, hint, None))

@@ -170,6 +170,8 @@ class _FromClause:
         if found is None:
             hint = "write it as a LEFT JOIN, with its right side first"
             self._env.fail(f"with ISTREAM a {side} JOIN does not follow another outer join", hint, tree.this)
+        # Each case reads its relations anew, so that joins in a row read as many as the square of their number.
+        self._env.refuse_beyond(sum(len(case.present) + len(case.absent) for case in found))
         self._cases, self._place = found, tree.this
         self._operands.append(right)
 

@@ -64,7 +64,7 @@ def _node(node: Relation) -> Relation:
     if not isinstance(node, SetOp) or node.op is not SetOperator.UNION or not node.all:
         return node
     for kept, other in ((node.left, node.right), (node.right, node.left)):
-        if _read(other) <= _read(kept) and _is_empty(other):
+        if _is_empty(other) and _read(other) <= _read(kept):
             return Project(kept, tuple(Output(new, old) for new, old in zip(node.schema, kept.schema, strict=True)))
     return node
 

@@ -80,7 +80,8 @@ def _read(texts: list[str], form: str, zone: str) -> list[int | None]:
 def _field(part: str, number: int) -> str:
     if part[0] == "'":
         return re.escape(part[1:])
-    digits = rf"\d{{{len(part)}}}" if part[0] == "S" else _DIGITS.get(part, r"\d{1,2}+")
+    # Of a fraction there may be fewer digits than letters, as in Spark.
+    digits = rf"\d{{1,{len(part)}}}+" if part[0] == "S" else _DIGITS.get(part, r"\d{1,2}+")
     return f"(?P<f{number}>{digits})"
 
 
@@ -93,7 +94,7 @@ def _plain(parts: tuple[str, ...], match: re.Match[str] | None) -> str | None:
     for number, part in enumerate(parts):
         if part[0] != "'":
             value = match[f"f{number}"]
-            value = f"20{value}" if part == "yy" else value if part[0] == "S" else value.zfill(2)
+            value = f"20{value}" if part == "yy" else value.ljust(6, "0") if part[0] == "S" else value.zfill(2)
             if seen.setdefault(part[0], value) != value:
                 return None
     fields |= seen
