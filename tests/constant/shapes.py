@@ -50,7 +50,7 @@ def shaped_cases(first: int, count: int, rows: int) -> Iterator[tuple[int, Bound
         case = Case(DDL, _Writer(random).query(), data(random, rows), None, "")
         query, catalog = bound(case)
         verdict = check_query(query, catalog)
-        counted = any(state.by is Theory.ARITHMETIC and state.holder in JOINS for state in verdict.states)
+        counted = any(state.by is Theory.ARITHMETIC and state.operator in JOINS for state in verdict.states)
         if verdict.safe and not verdict.empty and counted:
             yield seed, Bounded(case, query, catalog), verdict
             count -= 1

@@ -148,8 +148,11 @@ def _events(random: Random, stream: str, epoch: int, nulls: Nulls) -> list[dict[
         at = start + random.randrange(EPOCH)
         if nulls is Nulls.NONE or random.random() < 0.9:
             found.append(_row(random, born, random.randrange(2), at))
+        elif nulls is Nulls.OPEN:
+            row = _row(random, born, random.randrange(2), at)
+            found.append(row | dict.fromkeys(random.choice(("k", "s", "ks"))))
         else:
-            found.append(_row(random, None, random.randrange(2) if nulls is Nulls.OPEN else born, at))
+            found.append(_row(random, None, born, at))
     closed = epoch - (5 if stream == "c" else 4)
     if closed >= 0:
         at = start + random.randrange(EPOCH - 100)

@@ -27,9 +27,11 @@ def verdict_of(script: Script) -> Verdict:
     return check_query(script.queries[0], script.catalog)
 
 
-def is_promised(verdict: Verdict) -> bool:
-    """Whether `check` calls a query safe, and `run` does not warn that it will grow all the same."""
-    return verdict.safe and not verdict.empty and not verdict.warnings
+def is_promised(verdict: Verdict, nulls: Nulls = Nulls.NONE) -> bool:
+    """Whether `check` calls a query safe, and warns of nothing that may make it grow over data with such NULLs."""
+    is_seen = not any(state.unseen for state in verdict.states)
+    awaits = nulls is Nulls.OPEN and any(state.awaiting_null for state in verdict.states)
+    return verdict.safe and not verdict.empty and is_seen and not awaits
 
 
 def growth_of(script: Script, nulls: Nulls, cells: int, *, small: bool = True) -> list[Growth]:

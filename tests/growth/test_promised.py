@@ -46,11 +46,19 @@ NULLS = {
 
 @pytest.mark.parametrize("name", NULLS)
 @each_number_of_cells
-def test_a_null_in_a_punctuated_column_is_closed_or_the_verdict_says_so(name: str, cells: int) -> None:
+def test_a_null_in_a_punctuated_column_is_closed_by_a_punctuation_with_null(name: str, cells: int) -> None:
     schemes = declared("a: PUNCTUATED BY (k) WHEN ends = 1", "b: PUNCTUATED BY (k) WHEN ends = 1")
     script = bound(schemes, NULLS[name])
-    if is_promised(verdict_of(script)):
-        assert not growth_over(script, with_null_punctuations, cells)
+    assert is_promised(verdict_of(script))
+    assert not growth_over(script, with_null_punctuations, cells)
+
+
+@pytest.mark.parametrize("name", NULLS)
+def test_where_no_punctuation_has_null_the_verdict_says_that_it_grows(name: str) -> None:
+    schemes = declared("a: PUNCTUATED BY (k) WHEN ends = 1", "b: PUNCTUATED BY (k) WHEN ends = 1")
+    script = bound(schemes, NULLS[name])
+    assert not is_promised(verdict_of(script), Nulls.OPEN)
+    assert growth_of(script, Nulls.OPEN, 1)
 
 
 @pytest.mark.parametrize("name", NULLS)
@@ -59,6 +67,22 @@ def test_without_nulls_the_same_queries_are_flat(name: str) -> None:
     script = bound(schemes, NULLS[name])
     assert is_promised(verdict_of(script))
     assert not growth_of(script, Nulls.NONE, 1)
+
+
+NOT_JOINED = (
+    "SELECT a.x FROM a WHERE EXISTS (SELECT * FROM b WHERE b.k = a.k) OR EXISTS (SELECT * FROM c WHERE c.k = a.k)",
+    "SELECT u.x, c.x AS y FROM (SELECT k, x FROM a UNION ALL SELECT k, x FROM b) u, c WHERE u.k = c.k",
+    "SELECT u.x, c.x AS y FROM (SELECT DISTINCT k, x FROM a) u, c WHERE u.k = c.k",
+    "SELECT u.x, c.x AS y FROM (SELECT k, x, COUNT(*) AS n FROM a GROUP BY k, x) u, c WHERE u.k = c.k",
+)
+
+
+@pytest.mark.parametrize("select", NOT_JOINED, ids=["either exists", "a union", "distinct", "groups"])
+@each_number_of_cells
+def test_rows_with_null_where_they_join_are_not_kept_of_computed_inputs(select: str, cells: int) -> None:
+    script = bound(declared(*(f"{stream}: PUNCTUATED BY (k) FROM z (k)" for stream in "abc")), select)
+    assert is_promised(verdict_of(script), Nulls.OPEN)
+    assert not growth_of(script, Nulls.OPEN, cells)
 
 
 RANGES = {

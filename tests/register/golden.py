@@ -53,7 +53,7 @@ def said(verdict: Verdict) -> dict[str, Any]:
     """What a case holds: the verdict, the bound of each piece of state, the proofs, and the actions."""
     found: dict[str, Any] = {
         "verdict": "safe" if verdict.safe else "not safe",
-        "bound": [f"{_holder(state)}: {state.bound.kind.value}, {state.bound.words}" for state in verdict.states],
+        "bound": [f"{_operator(state)}: {state.bound.kind.value}, {state.bound.words}" for state in verdict.states],
         "proof": verdict.explanation().splitlines(),
     }
     if not verdict.safe:
@@ -76,8 +76,8 @@ def rewrite() -> None:
         )
 
 
-def _holder(state: Any) -> str:
-    return f"{state.holder.value} of {state.stream}" if state.stream else str(state.holder.value)
+def _operator(state: Any) -> str:
+    return f"{state.operator.value} of {state.stream}" if state.stream else str(state.operator.value)
 
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]

@@ -124,6 +124,45 @@ def test_a_bound_by_punctuations_that_no_run_sees_is_warned_of(sql: str, leaning
     assert verdict.warnings == ((f"q: its bound leans on {leaning}: its state will grow",) if leaning else ())
 
 
+NULLABLE = """
+CREATE STREAM a (k BIGINT, g BIGINT, x BIGINT, y BIGINT, ends BIGINT, ts TIMESTAMP,
+  PUNCTUATED BY (k) WHEN ends = 1, PUNCTUATED BY (x, g) WHEN ends = 2) TIMESTAMP BY ts;
+CREATE STREAM b (k BIGINT NOT NULL, x BIGINT, ends BIGINT, ts TIMESTAMP,
+  PUNCTUATED BY (k) WHEN ends = 1) TIMESTAMP BY ts;
+"""
+
+
+@pytest.mark.parametrize(
+    ("sql", "nulls"),
+    [
+        ("SELECT DISTINCT k, y FROM a", ["a.k is"]),
+        ("SELECT k, y, COUNT(*) AS n FROM a GROUP BY k, y EMIT ON CLOSE", ["a.k is"]),
+        ("SELECT DISTINCT x, g, y FROM a", ["a.x is", "a.g is"]),
+        ("SELECT k, COUNT(DISTINCT y) AS n FROM a GROUP BY k", ["a.k is"]),
+        ("SELECT k, y FROM a [PARTITION BY k, y ROWS 2]", ["a.k is"]),
+        ("SELECT k, x FROM b UNION SELECT k, y FROM a", ["k is"]),
+        ("SELECT v.y FROM (SELECT DISTINCT k, x, y, g FROM a) v, b WHERE v.k = b.k", []),
+        ("SELECT DISTINCT k FROM a", []),
+        ("SELECT k, COUNT(*) AS n FROM a GROUP BY k EMIT ON CLOSE", []),
+        ("SELECT k, y FROM a [PARTITION BY k ROWS 2]", []),
+        ("SELECT DISTINCT k, x FROM b", []),
+        ("SELECT DISTINCT k, x FROM a WHERE k IS NOT NULL", []),
+        ("SELECT DISTINCT k, x FROM a WHERE k > 3", []),
+        ("SELECT DISTINCT k, y IN (1, 2) AS f FROM a", []),
+        ("SELECT DISTINCT a.k, a.x FROM a, b WHERE a.k = b.k", []),
+        ("SELECT a.x FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k)", []),
+        ("SELECT k, x, ts, COUNT(*) AS n FROM a GROUP BY k, x, ts", []),
+    ],
+)
+def test_entries_that_only_punctuations_with_null_end_are_warned_of(sql: str, nulls: list[str]) -> None:
+    (verdict,) = penstock.check(f"{NULLABLE} CREATE QUERY q AS {sql}")
+    assert verdict.safe
+    kept = "goes only after a punctuation with NULL"
+    assert [text.partition(": if none")[0] for text in verdict.warnings] == [
+        f"q: what it keeps where {each} NULL {kept}" for each in nulls
+    ]
+
+
 def test_a_query_whose_run_does_not_do_what_is_proved_is_not_safe() -> None:
     """Punctuations come, but groups of times do not know of which values their rows are."""
     closed = "CREATE STREAM u (a BIGINT, ts BIGINT, PUNCTUATED BY (a) WHEN ts > 5) TIMESTAMP BY ts;"

@@ -79,10 +79,10 @@ CREATE STREAM k (a BIGINT, ts TIMESTAMP, PUNCTUATED BY (a)) TIMESTAMP BY ts;
 """
 
 
-def state(sql: str, holder: StatefulOperator, stream: str | None) -> State:
+def state(sql: str, operator: StatefulOperator, stream: str | None) -> State:
     script = bind_text(DOORS + sql).checked()
     states = check_query(script.queries[0], script.catalog).states
-    (found,) = (each for each in states if each.holder is holder and each.stream == stream)
+    (found,) = (each for each in states if each.operator is operator and each.stream == stream)
     return found
 
 

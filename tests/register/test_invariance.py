@@ -18,7 +18,7 @@ CASES = list(cases())
 
 def essence(verdict: Verdict) -> Counter[tuple[str, str, int | None]]:
     """What does not depend on names."""
-    return Counter((s.holder.value, s.bound.kind.value, s.bound.size) for s in verdict.states)
+    return Counter((s.operator.value, s.bound.kind.value, s.bound.size) for s in verdict.states)
 
 
 def judged(declarations: str, sql: str) -> Verdict:

@@ -80,7 +80,7 @@ class LinkMonitor(Relation):
 
 
 @dataclass(frozen=True, slots=True)
-class Watched(Relation):
+class Monitored(Relation):
     """A relation that leans on assertions, and what watches them: it is the relation, whatever they find."""
 
     input: Relation
@@ -93,6 +93,6 @@ class Watched(Relation):
     def inputs(self) -> tuple[Relation, ...]:
         return (self.input, *self.monitors)
 
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> Watched:
+    def with_inputs(self, inputs: tuple[Relation, ...]) -> Monitored:
         below, *monitors = inputs
-        return Watched(below, tuple(monitors))
+        return Monitored(below, tuple(monitors))

@@ -7,6 +7,7 @@ before its window stores them. Filters commute with time windows, and with windo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from penstock import types
@@ -224,7 +225,8 @@ def _join(operands: tuple[Relation, ...], on: tuple[Expr, ...], needed: Needed) 
 
     on = tuple(Compare(Comparator.EQ, *map(as_column, c.parts)) if _is_cross_equality(c, operands) else c for c in on)
     read = needed | _read(on)
-    return Join(tuple(_computing(o, tuple(extra), read) for o, extra in zip(operands, computed, strict=True)), on)
+    found = tuple(_computing(o, tuple(extra), read) for o, extra in zip(operands, computed, strict=True))
+    return Join(tuple(_with_partners(operand, _compared(operand.schema, on)) for operand in found), on)
 
 
 def _computing(operand: Relation, extra: tuple[Output, ...], read: Needed) -> Relation:
@@ -253,9 +255,20 @@ def _semi_join(relation: SemiJoin | AntiJoin, needed: Needed) -> Relation:
     kind = SemiJoin if isinstance(relation, SemiJoin) else AntiJoin
     joined = _join((left, right), on, needed)
     matched = tuple(c for c in joined.operands[1].schema if c in _read(joined.on))
-    compared = tuple(c for c in matched if any(_needs(expr, c) for expr in joined.on))
-    distinct = Distinct(_exactly(_where_known(joined.operands[1], compared), matched))
+    distinct = Distinct(_exactly(_where_known(joined.operands[1], _compared(matched, joined.on)), matched))
     return kind(joined.operands[0], distinct, joined.on)
+
+
+def _with_partners(relation: Relation, compared: tuple[Column, ...]) -> Relation:
+    """An input of a join; of groups, distinct values and unions without those that match nothing."""
+    below = relation
+    while isinstance(below, Keep | Project | Select) and not isinstance(below, Shared):
+        below = below.input
+    return _where_known(relation, compared) if isinstance(below, SetOp | Distinct | Aggregate) else relation
+
+
+def _compared(schema: Iterable[Column], on: tuple[Expr, ...]) -> tuple[Column, ...]:
+    return tuple(column for column in schema if any(_needs(expr, column) for expr in on))
 
 
 def _needs(expr: Expr, column: Column) -> bool:
@@ -267,7 +280,7 @@ def _where_known(relation: Relation, compared: tuple[Column, ...]) -> Relation:
     """The rows without NULL in these columns. Others match nothing, so no value of theirs is ever closed."""
     own = tuple(column for column in compared if column in relation.schema)
     match relation:
-        case _ if not own:
+        case _ if not own or isinstance(relation, Shared):
             return relation
         case Scan(outputs=outputs) if not relation.counts:
             inside = {output.column: output.expr for output in outputs}
@@ -277,6 +290,18 @@ def _where_known(relation: Relation, compared: tuple[Column, ...]) -> Relation:
             return Join(tuple(_where_known(operand, own) for operand in operands), on)
         case SemiJoin() | AntiJoin():
             return replace(relation, left=_where_known(relation.left, own))
+        case SetOp(left=left, right=right):
+            places = [place for place, column in enumerate(relation.columns) if column in own]
+            sides = (_where_known(side, tuple(side.schema[place] for place in places)) for side in (left, right))
+            return relation.with_inputs(tuple(sides))
+        case Project(below, outputs):
+            plain = tuple(o.expr for o in outputs if o.column in own and isinstance(o.expr, Column))
+            return relation.with_inputs((_where_known(below, plain),))
+        case Aggregate(below, keys):
+            grouped = tuple(key.expr for key in keys if key.column in own and isinstance(key.expr, Column))
+            return relation.with_inputs((_where_known(below, grouped),))
+        case Keep(below) | Select(below) | Distinct(below):
+            return relation.with_inputs((_where_known(below, own),))
     # A window of rows, a table, and what is computed: those end by themselves, or by their own rules.
     return relation
 

@@ -44,15 +44,15 @@ class _Started:
     #: The committed results and the sink that prints them, if they are printed.
     shown: tuple[Committed, Sink] | None
     planned: Plan
-    #: The last micro-batch whose metrics were told.
-    told: int = -1
+    #: The last micro-batch whose metrics were shown.
+    given: int = -1
 
     def tell(self, monitoring: Monitoring) -> None:
-        """Tells who looks at the run of the micro-batches that are new."""
-        lines = self.running.metrics(after=self.told)
+        """Shows the observers of the run the micro-batches that are new."""
+        lines = self.running.metrics(after=self.given)
         for batch, of_batch in groupby(lines, key=lambda line: line.step):
             monitoring.take(list(of_batch))
-            self.told = batch
+            self.given = batch
         if not lines:
             monitoring.waits()
 

@@ -26,7 +26,7 @@ from penstock.closing.group_closers import (
     GroupCloser,
     NeverNull,
 )
-from penstock.closing.joint_keys import Declared, JointKeys, Keys, Stays, either, for_ever, until_they_left
+from penstock.closing.joint_keys import Declared, JointKeys, Keys, Stays, either, unless_it_leaves, until_they_left
 from penstock.closing.joint_rows import Inside, Joint, JointRows
 
 
@@ -35,7 +35,7 @@ def closed_values(relation: Relation, keys: Keys, declared: Declared, *, is_ther
     rows = JointRows()
     own = _over(keys, rows.add(relation))
     # Where all rows leave, nothing that is made of them stays; and what shows on close does so as of unbounded streams.
-    stays = for_ever if declared.emits or not rows.lasts else until_they_left
+    stays = unless_it_leaves if declared.emits or not rows.lasts else until_they_left
     return closed_rows(rows, own, declared, stays, is_there=is_there and not rows.matches)
 
 

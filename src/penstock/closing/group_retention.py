@@ -45,6 +45,11 @@ class GroupRetention:
         """The smallest sets of keys such that an entry in which just these are NULL is never closed."""
         return () if self.ending is None else lasting_nulls(self.ending.closers)
 
+    @property
+    def awaiting_null(self) -> tuple[frozenset[int], ...]:
+        """The smallest sets of keys such that an entry with NULL in just these stays until a punctuation has NULL."""
+        return () if self.ending is None else lasting_nulls(self.ending.closers, punctuated=False)
+
     def values_of(self, aggregation: int) -> GroupRetention:
         """What is kept of the values of a DISTINCT aggregate whose groups may stay; its value is the last key."""
         found = [each.groups for each in self.ending.values if each.aggregation == aggregation] if self.ending else []
@@ -73,37 +78,42 @@ def is_forgotten(closers: Closers, number: int, node: Relation, by_join: Sequenc
     return all(user.keys in is_said or closers.all_close(user) for user in users)
 
 
-def lasting_nulls(closers: Closers) -> tuple[frozenset[int], ...]:
-    """The smallest sets of keys such that no closer of some stream closes an entry in which just these are NULL."""
-    nullable = sorted(set(_needing_values(closers)))
+def lasting_nulls(closers: Closers, *, punctuated: bool = True) -> tuple[frozenset[int], ...]:
+    """The smallest sets of keys such that no closer of some stream closes an entry in which just these are NULL.
+
+    If not `punctuated`, none closes one where no punctuation with NULL arrives.
+    """
+    nullable = sorted(set(_needing_values(closers, punctuated)))
     if len(nullable) > _MOST_NULLABLE:
         return tuple(frozenset((key,)) for key in nullable)
     found: list[frozenset[int]] = []
     for size in range(1, len(nullable) + 1):
         for some in map(frozenset, combinations(nullable, size)):
-            all_close = all(any(_closes(closer, some) for closer in own) for own in closers.streams)
+            all_close = all(any(_closes(closer, some, punctuated) for closer in own) for own in closers.streams)
             if not all_close and not any(smaller <= some for smaller in found):
                 found.append(some)
     return tuple(found)
 
 
-def _needing_values(closers: Closers) -> Iterator[int]:
+def _needing_values(closers: Closers, punctuated: bool) -> Iterator[int]:
     """The keys that some closer says nothing of where they are NULL."""
     for closer in closers:
         match closer:
+            case AfterPunctuation(keys) if not punctuated:
+                yield from keys
             case GroupInTime(key):
                 yield key
             case AfterPunctuation(never_null=keys) | AfterOrder(keys) | AfterReference(keys):
                 yield from keys
 
 
-def _closes(closer: GroupCloser, nulls: frozenset[int]) -> bool:
+def _closes(closer: GroupCloser, nulls: frozenset[int], punctuated: bool) -> bool:
     """Whether a stream is closed for entries in which just these keys are NULL."""
     match closer:
         case GroupInTime(key) | AfterOrder((key,)):
             return key not in nulls
-        case AfterPunctuation(never_null=never):
-            return not never & nulls
+        case AfterPunctuation(keys, never_null=never):
+            return nulls.isdisjoint(never if punctuated else keys)
         case AfterReference(keys):
             return nulls.isdisjoint(keys)
         case NeverNull(never):

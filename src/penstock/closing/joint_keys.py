@@ -91,7 +91,7 @@ class JointKeys:
         self, joint: Joint, keys: Keys, declared: Declared, stays: Stays | None = None, entries: Scan | None = None
     ) -> None:
         """`entries` is the scan whose rows are those that end, if they are one's."""
-        self._joint, self._declared, self._stays, self._entries = joint, declared, stays or for_ever, entries
+        self._joint, self._declared, self._stays, self._entries = joint, declared, stays or unless_it_leaves, entries
         #: What columns of scans are in terms of their streams.
         self._inside = {o.column: o.expr for scan in joint.scans for o in scan.outputs}
         self._classes = self._equal()
@@ -345,14 +345,14 @@ def either(one: Closers, other: Closers) -> Closers:
     return Closers((tuple(both),), both.evidence)
 
 
-def for_ever(scan: Scan) -> int | None:
+def unless_it_leaves(scan: Scan) -> int | None:
     """Rows leave never, or only with others of their partition."""
     return 0 if isinstance(scan.spec, Unbounded | PartitionRows) else None
 
 
 def until_they_left(scan: Scan) -> int | None:
     """Rows leave when their time is over, too: those of a sliding window at its next step."""
-    return scan.spec.width + (scan.spec.slide or 1) if isinstance(scan.spec, Range) else for_ever(scan)
+    return scan.spec.width + (scan.spec.slide or 1) if isinstance(scan.spec, Range) else unless_it_leaves(scan)
 
 
 def until_they_entered(scan: Scan) -> int | None:

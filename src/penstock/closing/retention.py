@@ -40,6 +40,8 @@ class Retention:
     chain: tuple[RetentionStep, ...] | None = None
     #: Whether the chain also waits until rows have left that are taken back when they leave their windows.
     ends: bool = False
+    #: Columns such that rows in which they are NULL stay until a punctuation with NULL arrives, by sets of columns.
+    awaiting_null: tuple[tuple[str, ...], ...] = ()
     #: Why a chain that there is does not do: what it goes by would be kept without end, in one sentence.
     piles_up: str | None = None
 

@@ -13,15 +13,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from penstock.algebra.expressions import Column
-from penstock.algebra.physical import Scan
+from penstock.algebra.physical import Keep, Scan
 from penstock.algebra.relations import (
     Aggregate,
     AntiJoin,
     Distinct,
     Join,
+    Project,
     Range,
     Relation,
     Rows,
+    Select,
     SemiJoin,
     SetOp,
     Unbounded,
@@ -135,6 +137,21 @@ def _closers(join: PhysicalJoin, number: int, declared: Declared) -> Closers | N
     stays = until_they_entered if matches else until_they_left
     closers = forgettable(closed_rows(rows, tuple(inside.get(c) for c in operand.schema), declared, stays))
     return None if closers is None or not closers.streams or lasting_nulls(closers) else closers
+
+
+def awaiting_null(operand: Relation, closers: Closers) -> Iterator[tuple[str, ...]]:
+    """Columns such that rows of an input in which they are NULL stay until a punctuation with NULL arrives.
+
+    There is one group in which all keys are NULL.
+    """
+    made = operand
+    while isinstance(made, Select | Project | Keep | GroupEnding):
+        made = made.input
+    keys = {key.column for key in made.keys} if isinstance(made, Aggregate) else None
+    for places in lasting_nulls(closers, punctuated=False):
+        nulls = [operand.schema[place] for place in sorted(places)]
+        if keys is None or not keys <= set(nulls):
+            yield tuple(map(str, nulls))
 
 
 def _goes(operand: Relation) -> bool:

@@ -191,7 +191,7 @@ class QueuedRun:
         """Returns whether all fragments that send to one have closed the same instants.
 
         It takes what it receives as closed, so that it waits for the slowest of them. Each can get as far as the
-        watermark, so that none waits for ever.
+        watermark, so that none waits indefinitely.
         """
         return len({self._until[sender] for sender in self._senders[fragment.number]}) <= 1
 

@@ -80,16 +80,16 @@ def live_bounds(verdict: Verdict, plan: Plan) -> QueryBounds:
     held: dict[Place, list[HeldState]] = {}
     for fragment in plan.fragments:
         for state in verdict.states:
-            place = _holder(plan, fragment, state)
+            place = _operator(plan, fragment, state)
             if place is not None:
                 held.setdefault(place, []).append(HeldState(state, _copies(fragment, state)))
     return {place: LiveBound(tuple(pieces)) for place, pieces in held.items()}
 
 
-def _holder(plan: Plan, fragment: Fragment, state: State) -> Place | None:
+def _operator(plan: Plan, fragment: Fragment, state: State) -> Place | None:
     """Returns the operator of a fragment that holds a piece of state; of several alike the one nearest to the root."""
     for number, node in enumerate(walk_relations(fragment.root)):
-        if _holds(node, state) or (state.holder is StatefulOperator.RSTREAM and node is plan.last.root):
+        if _holds(node, state) or (state.operator is StatefulOperator.RSTREAM and node is plan.last.root):
             return fragment.number, operator_name(node, number)
     return None
 
@@ -98,7 +98,7 @@ def _holds(node: Relation, state: State) -> bool:
     """Returns whether an operator holds a piece of state: rows of a stream are in the window of its occurrence."""
     if state.stream is not None:
         return isinstance(node, Scan) and node.stream.occurrence == state.stream
-    match state.holder, node:
+    match state.operator, node:
         case (StatefulOperator.GROUP_BY | StatefulOperator.AGGREGATE_VALUES, Aggregate()):
             return _scope(node.schema) == state.scope
         case (StatefulOperator.DISTINCT, Distinct()):
@@ -121,5 +121,5 @@ def _copies(fragment: Fragment, state: State) -> int:
     routes = [r for r in fragment.routes if isinstance(r.leaf, Scan) and r.leaf.stream.occurrence == state.stream]
     if routes:
         return max(fragment.replication(route) for route in routes)
-    is_joined = state.holder in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
+    is_joined = state.operator in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
     return fragment.cells if state.stream is None and is_joined else 1

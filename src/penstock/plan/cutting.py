@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra.bucket_counts import WIDE, BucketCounts, CertifiedGroups, FallBack, FallenBack
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
-from penstock.algebra.link_monitor import LinkMonitor, Watched
+from penstock.algebra.link_monitor import LinkMonitor, Monitored
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.relations import (
@@ -131,8 +131,8 @@ class Cutter:
                 return self._fall_back(relation)
             case LinkMonitor():
                 return self._link_monitor(relation)
-            case Watched():
-                return self._watched(relation)
+            case Monitored():
+                return self._monitored(relation)
             case Distinct():
                 placed = self.partitioned(self.piece(relation.input), relation.schema)
                 return _Piece(Distinct(placed.relation), placed.routes, placed.shares, placed.seen)
@@ -163,7 +163,7 @@ class Cutter:
         routes = tuple(route for side in sides for route in side.routes)
         return _Piece(relation.with_inputs(tuple(side.relation for side in sides)), routes, sides[0].shares)
 
-    def _watched(self, relation: Watched) -> _Piece:
+    def _monitored(self, relation: Monitored) -> _Piece:
         """What monitors find goes to every cell: it is next to nothing."""
         piece = self._placed(self.piece(relation.input))
         assert piece.shares is not None
@@ -171,7 +171,7 @@ class Cutter:
         for monitor in relation.monitors:
             leaves.append(Received(self.finish(self.piece(monitor)), monitor.schema, is_monotone=True))
         routes = (*piece.routes, *(Route(leaf, everywhere) for leaf in leaves))
-        return replace(piece, relation=Watched(piece.relation, tuple(leaves)), routes=routes)
+        return replace(piece, relation=Monitored(piece.relation, tuple(leaves)), routes=routes)
 
     def _bucket_counts(self, relation: BucketCounts) -> _Piece:
         """Counters are partitioned by the keys beside the bucket; without such keys one cell has them all.
@@ -207,15 +207,15 @@ class Cutter:
         wide = next(column for column in counts.schema if column.name == WIDE)
         sent = Received(counting, counts.schema)
         said = Keep(Select(sent, (wide,)), (wide,))
-        told = self.finish(_Piece(said, (Route(sent, (None,)),), (1,)))
-        self._switch = Received(told, said.schema, is_monotone=True), relation
+        switch = self.finish(_Piece(said, (Route(sent, (None,)),), (1,)))
+        self._switch = Received(switch, said.schema, is_monotone=True), relation
         exact = relation.exact
         placed = self._placed(self.partitioned(self.piece(exact), exact.schema[:-1]))
         if len(placed.shares or ()) != 1:
             placed = self.received(placed, (exact.schema[:-1],), (self.cells,))
         assert placed.shares is not None
         keys = None if placed.shares == (1,) else counts.schema[: len(exact.schema) - 1]
-        everywhere = Received(told, said.schema, is_monotone=True)
+        everywhere = Received(switch, said.schema, is_monotone=True)
         whole = FallenBack(relation, counts, placed.relation, everywhere)
         routes = (*placed.routes, Route(counts, (keys,)), Route(everywhere, (None,)))
         return _Piece(whole, routes, placed.shares)
@@ -364,13 +364,13 @@ class Cutter:
         return piece
 
 
-def _switched(fragment: Fragment, told: Received, node: FallBack) -> Fragment:
+def _switched(fragment: Fragment, gate: Received, node: FallBack) -> Fragment:
     """The fragment with the streams of its joins gated. Evidence is not: what it says holds for later rows, too."""
     scans = [id(scan) for scan in _operand_scans(fragment.root)]
     gated = tuple(number for number, route in enumerate(fragment.routes) if id(route.leaf) in scans)
     if not gated:
         return fragment
-    routes = (*fragment.routes, Route(told, (None,) * len(fragment.shares)))
+    routes = (*fragment.routes, Route(gate, (None,) * len(fragment.shares)))
     return replace(fragment, routes=routes, switch=Switch(len(fragment.routes), gated, node))
 
 

@@ -78,8 +78,8 @@ class JoinGraph:
         read = [columns(predicate) for predicate in join.on]
         meeting = [frozenset(n for n, schema in enumerate(own) if each & schema) for each in read]
         for same in join_classes(join):
-            holders = [n for n, schema in enumerate(own) if same & schema]
-            meeting += map(frozenset, combinations(holders, 2))
+            with_same = [n for n, schema in enumerate(own) if same & schema]
+            meeting += map(frozenset, combinations(with_same, 2))
         self._edges = {inputs for inputs in meeting if len(inputs) > 1}
         self._whole = self._components(frozenset(range(len(own))))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from penstock.algebra.bucket_counts import FallBack
 from penstock.algebra.expressions import Expr
-from penstock.algebra.link_monitor import LinkMonitor, Watched
+from penstock.algebra.link_monitor import LinkMonitor, Monitored
 from penstock.algebra.physical import physical
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import (
@@ -45,7 +45,7 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     relation = physical_plan(query.relation, wanted)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
     if runs.monitors:
-        relation = Watched(relation, tuple(map(physical, runs.monitors)))
+        relation = Monitored(relation, tuple(map(physical, runs.monitors)))
     if cells == 1 and not any(isinstance(node, LinkMonitor | FallBack | Shared) for node in walk_relations(relation)):
         routes = tuple(Route(leaf, ()) for leaf in leaves_of(relation))
         whole = _guarded(Fragment(0, relation, routes, ()), ruled)

@@ -23,7 +23,7 @@ def choose_shares(inputs: list[list[bool]], cells: int) -> tuple[int, ...]:
     (4,)
     """
     held_by = list(zip(*inputs, strict=True))
-    last = sorted({holders: variable for variable, holders in enumerate(held_by)}.values())
+    last = sorted({inputs_with: variable for variable, inputs_with in enumerate(held_by)}.values())
     best: tuple[float, int, tuple[int, ...]] | None = None
     for shares in _grids(len(last), cells):
         spend(1 + len(last) * len(inputs) // _PRODUCTS_PER_STEP)

@@ -140,7 +140,7 @@ class Trials:
 
     def __init__(self, normal: Query, catalog: Catalog, unbounded: tuple[State, ...] = ()) -> None:
         self._catalog = catalog
-        self._waiting = frozenset(state.stream for state in unbounded if state.holder is StatefulOperator.JOIN)
+        self._waiting = frozenset(state.stream for state in unbounded if state.operator is StatefulOperator.JOIN)
         self.sure = _is_plain_join(normal.relation, catalog)
         self._few = _reads_few(normal.relation)
         self._normal, self._memo = normal, Memo()
@@ -342,7 +342,7 @@ def _candidates(normal: Relation, catalog: Catalog, unbounded: tuple[State, ...]
             yield SetWindow(window.stream.name, written(window.stream.occurrence), WINDOW)
     yield from _ranges(normal, unbounded, windows)
     is_distinct = any(isinstance(node, Distinct) for node in walk_relations(normal))
-    if appends_only(normal) and not is_distinct and any(state.holder is StatefulOperator.JOIN for state in unbounded):
+    if appends_only(normal) and not is_distinct and any(state.operator is StatefulOperator.JOIN for state in unbounded):
         yield MakeDistinct()
 
 
@@ -405,7 +405,7 @@ def _references(pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> I
 
 def _ranges(relation: Relation, unbounded: tuple[State, ...], windows: dict[str, Window]) -> Iterator[AddTimeRange]:
     """Ranges of times between streams that a predicate joins, where a row of one of them waits without end."""
-    waiting = {state.stream for state in unbounded if state.holder is StatefulOperator.JOIN}
+    waiting = {state.stream for state in unbounded if state.operator is StatefulOperator.JOIN}
     for join in (node for node in walk_relations(relation) if isinstance(node, Join)):
         own = {column.scope for column in join.schema if column.scope in windows}
         for predicate in join.on:
@@ -424,7 +424,7 @@ def _as_written(column: Column) -> Column:
 
 def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Catalog) -> Iterator[AdviceStep]:
     """What would end groups: schemes on their columns and on those that are equal to them, or that they are keys."""
-    if state.holder in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN):
+    if state.operator in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN):
         return
     columns = {column for column in state.columns if column.scope in windows}
     columns |= {b for a, b in pairs if a in columns}
@@ -437,7 +437,7 @@ def _keyed(state: State, pairs: Pairs, windows: dict[str, Window], catalog: Cata
         for some in dict.fromkeys([*((name,) for name in names), tuple(names)]):
             yield from _new(stream, Punctuated(some), catalog)
             yield from _new(stream, Clustered(some, ROWS), catalog)
-            if state.holder in (StatefulOperator.DISTINCT, StatefulOperator.AGGREGATE_VALUES):
+            if state.operator in (StatefulOperator.DISTINCT, StatefulOperator.AGGREGATE_VALUES):
                 yield from _new(stream, Unique(some), catalog)
 
 

@@ -52,7 +52,7 @@ def actions_html(actions: Sequence[Sequence[str]]) -> str:
 def _grows(verdict: Verdict, origin: Origin) -> list[Span]:
     """Returns the pieces of the query that hold what grows; the whole query is not underlined."""
     places = origin.places
-    growing = (state for state in verdict.unbounded if state.holder is not StatefulOperator.QUERY)
+    growing = (state for state in verdict.unbounded if state.operator is not StatefulOperator.QUERY)
     found = (places.scopes.get(state.scope) for state in growing)
     return sorted(
         {span for span in found if span is not None and span != places.query}, key=lambda s: (s.start, -s.end)

@@ -8,6 +8,7 @@ and a k-constraint (a row whose partner has had its time). Each operand takes th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import TypeVar
@@ -73,7 +74,7 @@ def join_states(
             yield state
 
 
-_HOLDERS = {Join: StatefulOperator.JOIN, SemiJoin: StatefulOperator.SEMI_JOIN, AntiJoin: StatefulOperator.ANTI_JOIN}
+_OPERATORS = {Join: StatefulOperator.JOIN, SemiJoin: StatefulOperator.SEMI_JOIN, AntiJoin: StatefulOperator.ANTI_JOIN}
 
 
 class _Judge:
@@ -94,7 +95,7 @@ class _Judge:
         self.above = above
         self.catalog = catalog
         self.theories = theories
-        self.holder = _HOLDERS[type(relation)]
+        self.operator = _OPERATORS[type(relation)]
         self._shared: Purging | None = None
 
     def state(self, block: Block, operand: Operand) -> State | None:
@@ -104,7 +105,7 @@ class _Judge:
         if held.is_safe:
             if _rows_of_window(operand.relation):
                 return None
-            return State(self.holder, stream, held, Theory.WINDOWS, Proof(f"the join keeps {held.words}"), scope)
+            return State(self.operator, stream, held, Theory.WINDOWS, Proof(f"the join keeps {held.words}"), scope)
         retention = self._retention(operand)
         if self.memo is not None and retention.goes and self.purging(block, operand).is_purged(operand):
             return None
@@ -112,10 +113,11 @@ class _Judge:
         if options:
             bound, proof, theory = min(options, key=lambda option: badness(option[0]))
             unseen = () if theory is Theory.ARITHMETIC else retention.unseen
-            return State(self.holder, stream, bound, theory, proof, scope, unseen=unseen, guarded=retention.guarded)
+            found = State(self.operator, stream, bound, theory, proof, scope, unseen=unseen, guarded=retention.guarded)
+            return found if theory is Theory.ARITHMETIC else replace(found, awaiting_null=retention.awaiting_null)
         shortfall = self._shortfall(block, operand) if self.memo is None else None
         return State(
-            self.holder,
+            self.operator,
             stream,
             UNBOUNDED,
             Theory.WINDOWS,
@@ -164,7 +166,7 @@ class _Judge:
         if Theory.ARITHMETIC not in self.theories or (found := self._synopses.bound(operand)) is None:
             return []
         stream = operand.window.stream.occurrence if operand.window else None
-        is_done = self.form is None or self.form.has_buckets(self.holder, scope, stream)
+        is_done = self.form is None or self.form.has_buckets(self.operator, scope, stream)
         return [(*found, Theory.ARITHMETIC)] if is_done or self._grows_anyway(operand) else []
 
     def _grows_anyway(self, operand: Operand) -> bool:

@@ -33,7 +33,7 @@ from penstock.closing.narrowing import is_narrow, narrowed
 from penstock.closing.physical_join import JoinKind, PhysicalJoin
 from penstock.closing.purging import join_retention, with_purging
 from penstock.closing.retention import Retention, RetentionStep
-from penstock.closing.row_endings import ending_steps, leaves, row_endings, with_row_endings
+from penstock.closing.row_endings import awaiting_null, ending_steps, leaves, row_endings, with_row_endings
 from penstock.closing.row_times import with_row_times
 from penstock.register.bucket_joins import with_constant_synopses
 from penstock.register.folding import folded
@@ -43,6 +43,12 @@ _KINDS = {
     StatefulOperator.JOIN: JoinKind.JOIN,
     StatefulOperator.SEMI_JOIN: JoinKind.SEMI,
     StatefulOperator.ANTI_JOIN: JoinKind.ANTI,
+}
+
+_ENDED = {
+    StatefulOperator.DISTINCT: Distinct,
+    StatefulOperator.SET_OPERATION: SetOp,
+    StatefulOperator.WINDOW: Scan,
 }
 
 #: A stream that is no input of any join is not kept by one. What is computed goes by a name that a rewrite may change.
@@ -101,7 +107,8 @@ class PhysicalForm:
     def retention(self, scope: str, label: str) -> Retention:
         """What joins keep of an occurrence of a stream, or of what is computed: the most, where several read it."""
         found = self._retentions.get(scope, [_NOT_JOINED if scope in self._streams else _NOT_FOUND])
-        return replace(next((each for each in found if not each.goes), found[0]), input=label)
+        nulls = tuple(dict.fromkeys(keys for each in found for keys in each.awaiting_null))
+        return replace(next((each for each in found if not each.goes), found[0]), input=label, awaiting_null=nulls)
 
     @cached_property
     def _retentions(self) -> dict[str, list[Retention]]:
@@ -126,7 +133,8 @@ class PhysicalForm:
             if retention.goes:
                 yield retention
             elif ended and (closers := ended[number]) is not None:
-                yield Retention("", ending_steps(node, closers, self._catalog), ends=True)
+                nulls = tuple(awaiting_null(node.operands[number], closers))
+                yield Retention("", ending_steps(node, closers, self._catalog), ends=True, awaiting_null=nulls)
             elif unseen and (closers := unseen[number]) is not None:
                 yield Retention("", tuple(self._unseen_steps(node, closers)), ends=True)
             else:
@@ -136,9 +144,9 @@ class PhysicalForm:
         for step in ending_steps(node, closers, self._seeing):
             yield replace(step, is_seen=False) if self.unseen.intersection(step.leans_on) else step
 
-    def has_buckets(self, holder: StatefulOperator, scope: str, occurrence: str | None) -> bool:
+    def has_buckets(self, operator: StatefulOperator, scope: str, occurrence: str | None) -> bool:
         """Whether joins keep buckets in place of an input's rows; an input that is not joined at all is not kept."""
-        joins = [node for node in self._joins if node.kind is _KINDS[holder]]
+        joins = [node for node in self._joins if node.kind is _KINDS[operator]]
         mine = [
             (join, n) for join in joins for n, operand in enumerate(join.operands) if _scope(join, operand) == scope
         ]
@@ -147,16 +155,15 @@ class PhysicalForm:
             return occurrence is not None and all(scan.stream.occurrence != occurrence for scan in scans)
         return all(join.buckets and join.buckets[number] is not None for join, number in mine)
 
-    def ends(self, holder: StatefulOperator, scope: str, by_declaration: bool = False) -> bool:
+    def ends(self, operator: StatefulOperator, scope: str, by_declaration: bool = False) -> bool:
         """Whether groups, distinct values or rows of a set operation end in a run, or go with the rows of windows.
 
         With `by_declaration`, if it saw the punctuations of all schemes.
         """
         nodes = self._run_that_sees if by_declaration else self._run
-        if holder is StatefulOperator.WINDOW:
-            declared = Declared(self._seeing if by_declaration else self._catalog)
-            nodes = list(walk_relations(with_row_endings(nodes[0], declared)))
-        return _is_ended(nodes, holder, scope) or self._goes_with_its_rows(holder, scope)
+        if operator is StatefulOperator.WINDOW:
+            nodes = self._with_rows_that_end(nodes, Declared(self._seeing if by_declaration else self._catalog))
+        return _is_ended(nodes, operator, scope) or self._goes_with_its_rows(operator, scope)
 
     def on_close(self, scope: str) -> GroupRetention:
         """What is kept of groups that show when they close, and what closes them as soon as they can."""
@@ -166,17 +173,24 @@ class PhysicalForm:
     def _run_on_close(self) -> list[Relation]:
         return self._whole(self._catalog, emits=True)
 
-    def groups(self, holder: StatefulOperator, scope: str, seen: bool = False) -> GroupRetention:
-        """What is kept of groups, distinct values or rows of a set operation, and what closes them.
+    def groups(self, operator: StatefulOperator, scope: str, seen: bool = False) -> GroupRetention:
+        """What is kept of groups, distinct values, rows of a set operation or partitions, and what closes them.
 
         If not `seen`, as if a run saw the punctuations of all schemes.
         """
-        return _groups(self._run if seen else self._run_that_sees, holder, scope)
+        nodes = self._run if seen else self._run_that_sees
+        if operator is StatefulOperator.WINDOW:
+            nodes = self._with_rows_that_end(nodes, Declared(self._catalog if seen else self._seeing))
+        return _groups(nodes, operator, scope)
 
-    def _goes_with_its_rows(self, holder: StatefulOperator, scope: str) -> bool:
+    def _with_rows_that_end(self, nodes: list[Relation], declared: Declared) -> list[Relation]:
+        """All operators, with joins that drop rows of computed inputs and of partitions."""
+        return list(walk_relations(with_row_endings(nodes[0], declared)))
+
+    def _goes_with_its_rows(self, operator: StatefulOperator, scope: str) -> bool:
         """Whether a group, or an entry of a set operation, is made of rows that all leave their windows."""
-        holders = [node for node in walk_relations(self._normal) if _holds(node, holder, scope)]
-        return bool(holders) and all(leaves(below) for node in holders for below in node.inputs)
+        asked = [node for node in walk_relations(self._normal) if _holds(node, operator, scope)]
+        return bool(asked) and all(leaves(below) for node in asked for below in node.inputs)
 
     def is_narrow(self, scope: str) -> bool:
         """Whether a set operation sees finitely many values on both sides."""
@@ -184,16 +198,16 @@ class PhysicalForm:
         return all(is_narrow(node) for node in operations if node.columns[0].scope == scope)
 
 
-def _groups(nodes: list[Relation], holder: StatefulOperator, scope: str) -> GroupRetention:
-    kind = {StatefulOperator.DISTINCT: Distinct, StatefulOperator.SET_OPERATION: SetOp}.get(holder, Aggregate)
+def _groups(nodes: list[Relation], operator: StatefulOperator, scope: str) -> GroupRetention:
+    kind = _ENDED.get(operator, Aggregate)
     own = [end for end in nodes if isinstance(end, GroupEnding) and isinstance(end.input, kind)]
     return next((GroupRetention(end) for end in own if end.schema[0].scope == scope), NOTHING_ENDS)
 
 
-def _is_ended(nodes: list[Relation], holder: StatefulOperator, scope: str) -> bool:
+def _is_ended(nodes: list[Relation], operator: StatefulOperator, scope: str) -> bool:
     endings = [node for node in nodes if isinstance(node, GroupEnding)]
     own = [end for end in endings if end.schema and end.schema[0].scope == scope]
-    match holder:
+    match operator:
         case StatefulOperator.GROUP_BY:
             return any(end.closes_groups for end in own if isinstance(end.input, Aggregate))
         case StatefulOperator.AGGREGATE_VALUES:
@@ -234,8 +248,8 @@ def _all_values_end(ending: GroupEnding) -> bool:
     return len(ending.values) == sum(map(keeps_values, ending.input.aggregations))
 
 
-def _holds(node: Relation, holder: StatefulOperator, scope: str) -> bool:
-    match holder:
+def _holds(node: Relation, operator: StatefulOperator, scope: str) -> bool:
+    match operator:
         case StatefulOperator.GROUP_BY | StatefulOperator.AGGREGATE_VALUES:
             return isinstance(node, Aggregate) and node.schema[0].scope == scope
         case StatefulOperator.SET_OPERATION:

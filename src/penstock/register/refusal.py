@@ -18,7 +18,7 @@ class UnsafeQuery(PenstockError):
 
 
 class UnusedProof(UserWarning):
-    """A query runs whose bound leans on declarations of which no run sees anything."""
+    """A query runs whose bound leans on declarations of which no run sees anything, or not of rows with NULL."""
 
 
 def refuse_unsafe(verdict: Verdict) -> None:

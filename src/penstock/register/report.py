@@ -64,7 +64,7 @@ def _pointed(state: State, origin: Origin | None) -> str:
     if origin is None:
         return written(state.because)
     whole = origin.places.query
-    span = whole if state.holder is StatefulOperator.QUERY else origin.places.scopes.get(written(state.scope), whole)
+    span = whole if state.operator is StatefulOperator.QUERY else origin.places.scopes.get(written(state.scope), whole)
     return str(SqlError(written(state.because), None, origin.source, span))
 
 
@@ -87,7 +87,7 @@ def _shown(action: Action) -> list[str]:
 def _state_json(state: State) -> dict[str, Json]:
     leans_on: list[Json] = list(state.leans_on)
     return {
-        "operator": state.holder.value,
+        "operator": state.operator.value,
         "stream": state.stream,
         "bound": state.bound.kind.value,
         "size": state.bound.size,

@@ -49,7 +49,7 @@ TheoryBound: TypeAlias = tuple[Bound, Proof, Theory]
 class State:
     """What one operator holds, of one occurrence of a stream or of what is computed below it."""
 
-    holder: StatefulOperator
+    operator: StatefulOperator
     #: The occurrence, or None where the rows are computed.
     stream: str | None
     bound: Bound
@@ -63,6 +63,8 @@ class State:
     unseen: tuple[str, ...] = ()
     #: The declarations whose violations are rejected, though no punctuations say so.
     guarded: tuple[str, ...] = ()
+    #: Keys such that entries in which they are NULL stay until a punctuation with NULL arrives, by sets of keys.
+    awaiting_null: tuple[tuple[str, ...], ...] = ()
     #: Whether a theory bounds it where it is unbounded: another plan would do, and there is no witness.
     is_shortfall: bool = False
     #: Whether there is no plan for what is unbounded, be it allowed or not.
@@ -73,7 +75,9 @@ class State:
         stream = None if self.stream is None else written(self.stream)
         columns = tuple(replace(column, scope=written(column.scope)) for column in self.columns)
         bound, proof = _bound(self.bound), _proof(self.proof)
-        return replace(self, stream=stream, bound=bound, proof=proof, scope=written(self.scope), columns=columns)
+        nulls = tuple(tuple(map(written, keys)) for keys in self.awaiting_null)
+        own = replace(self, stream=stream, bound=bound, proof=proof, columns=columns, awaiting_null=nulls)
+        return replace(own, scope=written(self.scope))
 
     @property
     def is_safe(self) -> bool:

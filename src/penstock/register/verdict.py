@@ -123,7 +123,7 @@ class Verdict:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a safe query's bound leans on that no run can see, in one line.
+        """What a safe query's bound leans on that no run can see, or that not all data may have, in a line each.
 
         >>> from penstock.sql import bind_text
         >>> script = bind_text('''
@@ -133,11 +133,11 @@ class Verdict:
         >>> check_query(script.queries[0], script.catalog).warnings[0].partition(" without")[0]
         'q: its bound leans on s: PUNCTUATED BY (a)'
         """
-        unseen = tuple(dict.fromkeys(lean for state in self.states for lean in state.unseen))
-        if not self.safe or not unseen or self.empty:
+        if not self.safe or self.empty:
             return ()
-        reason = f"{listed(unseen)} without WHEN or FROM, so that no punctuation is seen"
-        return (f"{self.name}: its bound leans on {reason}: its state will grow",)
+        unseen = tuple(dict.fromkeys(lean for state in self.states for lean in state.unseen))
+        nulls = dict.fromkeys(keys for state in self.shown for keys in state.awaiting_null)
+        return (*((_unseen(self.name, unseen),) if unseen else ()), *(_awaiting(self.name, keys) for keys in nulls))
 
     @property
     def hint(self) -> str | None:
@@ -205,9 +205,21 @@ class Verdict:
         return tuple(lean for lean in dict.fromkeys(leans_on) if lean not in unseen)
 
 
+def _unseen(name: str, leans_on: tuple[str, ...]) -> str:
+    reason = f"{listed(leans_on)} without WHEN or FROM, so that no punctuation is seen"
+    return f"{name}: its bound leans on {reason}: its state will grow"
+
+
+def _awaiting(name: str, keys: tuple[str, ...]) -> str:
+    """Entries with NULL that may pile up, and what says that there are none."""
+    null = f"{' and '.join(keys)} {'is' if len(keys) == 1 else 'are'} NULL"
+    kept = f"what it keeps where {null} goes only after a punctuation with NULL"
+    return f"{name}: {kept}: if none arrives, its state will grow. NOT NULL, or WHERE ... IS NOT NULL, rules it out"
+
+
 def _is_guarded(lean: str, state: State) -> bool:
     """Whether rows that break a declaration are rejected: of clusters and references, where entries end by them."""
-    is_grouped = state.holder not in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
+    is_grouped = state.operator not in (StatefulOperator.JOIN, StatefulOperator.SEMI_JOIN, StatefulOperator.ANTI_JOIN)
     return ": PUNCTUATED BY" in lean or (is_grouped and ": CLUSTERED BY" in lean) or lean in state.guarded
 
 
@@ -242,4 +254,4 @@ def _explained(state: State) -> list[str]:
     of = f" of {state.stream}" if state.stream else ""
     bound = state.bound.kind.value if state.is_safe is False else f"{state.bound.kind.value}: {state.bound.words}"
     lines = state.proof.lines()
-    return [f"{state.holder.value}{of}, {bound}", *(f"   {line}" for line in lines)]
+    return [f"{state.operator.value}{of}, {bound}", *(f"   {line}" for line in lines)]

@@ -170,12 +170,16 @@ class _Walk:
             else []
         )
         end = self._ending(window, by)
+        awaiting: list[list[Expr]] = []
         if end is not None:
             options.append(_ended(end, f"a partition by {names}", scaled=rows))
+            kept = self._kept(StatefulOperator.WINDOW, occurrence)
+            awaiting = list(_piling_up(kept.awaiting_null, by, filtered))
         because = Proof(
             f"the window keeps {rows.words} for every {names}, and nothing says that there are finitely many"
         )
-        return self._best(StatefulOperator.WINDOW, occurrence, options, because, occurrence, by)
+        best = self._best(StatefulOperator.WINDOW, occurrence, options, because, occurrence, by)
+        return _awaiting(best, awaiting, filtered)
 
     def _aggregate(self, node: Aggregate) -> Iterator[State]:
         keys = tuple(key.expr for key in node.keys)
@@ -235,18 +239,26 @@ class _Walk:
         if end is not None and lasting:
             nulls = [keys[place] for place in sorted(lasting[0])]
             because, piling = _with_null(f"{why} keeps {what}", nulls, node.input), _piling(nulls, node.input)
-        return self._best(StatefulOperator.AGGREGATE_VALUES, None, options, because, scope, piling)
+        best = self._best(StatefulOperator.AGGREGATE_VALUES, None, options, because, scope, piling)
+        return _awaiting(best, self._values_awaiting(number, keys, scope), node.input)
+
+    def _values_awaiting(self, number: int, keys: list[Expr], scope: str) -> list[list[Expr]]:
+        """Keys such that the values in groups in which they are NULL end only by punctuations with NULL."""
+        group = self._kept(StatefulOperator.GROUP_BY, scope)
+        finer = group.values_of(number)
+        ended = finer.awaiting_null if finer.ending is not None else group.awaiting_null
+        return [[keys[place] for place in sorted(nulls)] for nulls in ended if len(keys) not in nulls]
 
     def _distinct(self, node: Distinct) -> State:
         return self._keyed(StatefulOperator.DISTINCT, "row", node.schema, node, node.schema[0].scope)
 
     def _keyed(
-        self, holder: StatefulOperator, noun: str, keys: tuple[Expr, ...], node: Aggregate | Distinct, scope: str
+        self, operator: StatefulOperator, noun: str, keys: tuple[Expr, ...], node: Aggregate | Distinct, scope: str
     ) -> State:
         """One entry per combination of values that is there, or that still may change."""
         below = node.input
         if not keys:
-            return _state(holder, None, entries(1, noun), Proof("without GROUP BY there is one group"), scope)
+            return _state(operator, None, entries(1, noun), Proof("without GROUP BY there is one group"), scope)
         names = _texts(keys, below)
         options = []
         counted = values(keys, finite(below))
@@ -268,28 +280,25 @@ class _Walk:
         piling = _piling(keys, below)
         end = self._ending(below, keys)
         if end is not None:
-            nulls = self._lasting_nulls(holder, scope, keys, below)
+            nulls = self._lasting_nulls(operator, scope, keys, below)
             if nulls:
                 rest = _texts([key for key in keys if key not in nulls], below)
                 what = f"one {noun} is kept for every value of {rest}"
                 because, piling = _with_null(what, nulls, below), _piling(nulls, below)
             else:
                 options.append(_ended(end, f"a {noun} with one value of {names}"))
-        return self._best(holder, None, options, because, scope, piling)
+        best = self._best(operator, None, options, because, scope, piling)
+        return _awaiting(best, _piling_up(self._kept(operator, scope).awaiting_null, keys, below), below)
 
-    def _kept(self, holder: StatefulOperator, scope: str) -> GroupRetention:
+    def _kept(self, operator: StatefulOperator, scope: str) -> GroupRetention:
         """What a run keeps of groups, distinct values or rows of a set operation."""
-        return NOTHING_ENDS if self.form is None else self.form.groups(holder, scope)
+        return NOTHING_ENDS if self.form is None else self.form.groups(operator, scope)
 
     def _lasting_nulls(
-        self, holder: StatefulOperator, scope: str, keys: tuple[Expr, ...], below: Relation
+        self, operator: StatefulOperator, scope: str, keys: tuple[Expr, ...], below: Relation
     ) -> list[Expr]:
         """Keys such that the entries in which they are NULL are never closed, and are not finitely many."""
-        for nulls in self._kept(holder, scope).lasting_nulls:
-            rest = [key for number, key in enumerate(keys) if number not in nulls]
-            if rest and values(rest, finite(below)) is None:
-                return [keys[number] for number in sorted(nulls)]
-        return []
+        return next(_piling_up(self._kept(operator, scope).lasting_nulls, keys, below), [])
 
     def _set_operation(self, node: SetOp) -> Iterator[State]:
         if node.op is SetOperator.UNION and node.all:
@@ -319,7 +328,9 @@ class _Walk:
                 because, piling = _with_null(what, nulls, node), tuple(_computed(nulls, node))
             else:
                 options.append(_ended(end, f"a row ({names})"))
-        yield self._best(StatefulOperator.SET_OPERATION, None, options, because, scope, piling)
+        best = self._best(StatefulOperator.SET_OPERATION, None, options, because, scope, piling)
+        kept = self._kept(StatefulOperator.SET_OPERATION, scope)
+        yield _awaiting(best, _piling_up(kept.awaiting_null, node.columns, node), node)
 
     def _rstream(self, relation: Relation) -> State:
         rows = content(relation, self.catalog)
@@ -369,7 +380,7 @@ class _Walk:
 
     def _best(
         self,
-        holder: StatefulOperator,
+        operator: StatefulOperator,
         stream: str | None,
         options: list[TheoryBound],
         because: Proof,
@@ -377,33 +388,33 @@ class _Walk:
         piling: Iterable[Column],
     ) -> State:
         """The least bound that a run keeps to, or that is its by declaration."""
-        done = [option for option in options if self._is_done(holder, scope, option)]
+        done = [option for option in options if self._is_done(operator, scope, option)]
         if done:
             bound, proof, theory = min(done, key=lambda option: badness(option[0]))
             waits = self.form is not None and theory in (Theory.PUNCTUATION, Theory.K_CONSTRAINTS)
-            unseen = self._unseen(holder, scope, proof) if waits else ()
-            return State(holder, stream, bound, theory, proof, scope, unseen=unseen)
+            unseen = self._unseen(operator, scope, proof) if waits else ()
+            return State(operator, stream, bound, theory, proof, scope, unseen=unseen)
         if options:
             because = Proof(_shortfall(because, *min(options, key=lambda option: badness(option[0]))))
         shortfall = bool(options)
-        return State(holder, stream, UNBOUNDED, Theory.WINDOWS, because, scope, tuple(piling), is_shortfall=shortfall)
+        return State(operator, stream, UNBOUNDED, Theory.WINDOWS, because, scope, tuple(piling), is_shortfall=shortfall)
 
-    def _is_done(self, holder: StatefulOperator, scope: str, option: TheoryBound) -> bool:
+    def _is_done(self, operator: StatefulOperator, scope: str, option: TheoryBound) -> bool:
         """Whether a run keeps to a bound, or would if it saw what is declared."""
         _, _, theory = option
         if self.form is None:
             return True
         match theory:
             case Theory.PUNCTUATION | Theory.K_CONSTRAINTS:
-                return self.form.ends(holder, scope, by_declaration=True)
+                return self.form.ends(operator, scope, by_declaration=True)
             case Theory.ARITHMETIC:
-                return holder is not StatefulOperator.SET_OPERATION or self.form.is_narrow(scope)
+                return operator is not StatefulOperator.SET_OPERATION or self.form.is_narrow(scope)
         return True
 
-    def _unseen(self, holder: StatefulOperator, scope: str, proof: Proof) -> tuple[str, ...]:
+    def _unseen(self, operator: StatefulOperator, scope: str, proof: Proof) -> tuple[str, ...]:
         """The declarations of a bound of which no run sees anything, where that matters."""
         assert self.form is not None
-        if self.form.ends(holder, scope):
+        if self.form.ends(operator, scope):
             return ()
         found = tuple(lean for lean in proof.declarations if lean in self.form.unseen)
         return found or tuple(sorted(self.form.unseen))
@@ -415,6 +426,22 @@ def _shortfall(because: Proof, _: Bound, proof: Proof, theory: Theory) -> str:
     if theory is Theory.ARITHMETIC:
         return f"in this version {kept}, also of those that the other side cannot have"
     return f"in this version {kept}, though by {listed(proof.declarations)} they end"
+
+
+def _piling_up(nulls: Iterable[frozenset[int]], keys: tuple[Expr, ...], below: Relation) -> Iterator[list[Expr]]:
+    """Of sets of keys those such that the entries in which they are NULL are not finitely many."""
+    for places in nulls:
+        rest = [key for number, key in enumerate(keys) if number not in places]
+        if rest and values(rest, finite(below)) is None:
+            yield [keys[number] for number in sorted(places)]
+
+
+def _awaiting(state: State, nulls: Iterable[list[Expr]], below: Relation) -> State:
+    """A piece of state that goes by punctuations, and where keys are NULL only by those with NULL."""
+    if not state.is_safe or state.by not in (Theory.PUNCTUATION, Theory.K_CONSTRAINTS):
+        return state
+    texts = (tuple(map(expression_text, _computing(keys, below))) for keys in nulls)
+    return replace(state, awaiting_null=tuple(texts))
 
 
 def _with_null(what: str, nulls: list[Expr], below: Relation) -> Proof:
@@ -466,8 +493,8 @@ def _ended(end: Ending, what: str, scaled: Bound | None = None) -> TheoryBound:
     return bound, Proof(f"{what} ends", "theorem 3 of punctuation safety", end.leans_on, steps), Theory.PUNCTUATION
 
 
-def _state(holder: StatefulOperator, stream: str | None, bound: Bound, proof: Proof, scope: str) -> State:
-    return State(holder, stream, bound, Theory.WINDOWS, proof, scope)
+def _state(operator: StatefulOperator, stream: str | None, bound: Bound, proof: Proof, scope: str) -> State:
+    return State(operator, stream, bound, Theory.WINDOWS, proof, scope)
 
 
 def _names(by: Iterable[Column]) -> str:

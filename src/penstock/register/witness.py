@@ -64,7 +64,7 @@ class Witness:
         state = self.states[0]
         names = ", ".join(dict.fromkeys(column.name for column in state.columns)) or "values"
         of = f" of {state.stream}" if state.stream else ""
-        if state.holder in _JOINS:
+        if state.operator in _JOINS:
             return f"suppose N rows{of} arrive, each with its own {names}: a partner of any of them may arrive next"
         return f"suppose N rows arrive, each with its own {names}: the next may be like any of them"
 
@@ -105,9 +105,9 @@ class _Making:
     asked: int
 
     def attempts(self) -> Iterator[Iterable[WitnessRow]]:
-        waits = self.state.holder in (*_JOINS, StatefulOperator.WINDOW)
+        waits = self.state.operator in (*_JOINS, StatefulOperator.WINDOW)
         for shown in _shown(_Shown(self.relation, frozenset(self.relation.schema))):
-            match self.state.holder, shown.node:
+            match self.state.operator, shown.node:
                 case _, (Join() | SemiJoin() | AntiJoin()) as node if waits:
                     yield moving_value(node, self.state, self.size)
                     yield self._joined(shown)

@@ -147,7 +147,7 @@ def test_conditions_that_match_earlier_rows_are_kept_by_the_exact_join() -> None
 
 def test_the_verdict_has_the_counters_and_the_join() -> None:
     query, catalog = bound(Case(declared(FLOWS), QUERY.format(1), DATA, None, ""))
-    holders = {state.holder.value for state in verdict_of(query, catalog).states}
-    assert holders >= {"group by", "join"}
+    operators = {state.operator.value for state in verdict_of(query, catalog).states}
+    assert operators >= {"group by", "join"}
     assert verdict_of(query, catalog).safe
     assert with_plan(query, "approximate").approximate is not None

@@ -34,7 +34,7 @@ def test_a_synopsis_has_the_bound_that_was_proved_and_its_proof(document: dict[s
     assert (bound["size"], bound["words"], bound["bound"]) == (50, "50 rows of b", "window")
     assert bound["proof"][0] == bound["because"]
     groups = next(node for node in document["nodes"] if node["kind"] == "aggregate")
-    assert any(each["holder"] == "group by" for each in groups["bounds"])
+    assert any(each["operator"] == "group by" for each in groups["bounds"])
 
 
 def test_an_operator_says_which_part_of_the_text_it_comes_from(document: dict[str, Any]) -> None:

@@ -107,7 +107,7 @@ class CacheTuner:
         self._parts += 1
         match self._phase:
             case Phase.WATCH:
-                self._watched(join, seen)
+                self._observed(join, seen)
             case Phase.PROFILE:
                 self._profiled(join, seen)
             case Phase.TRY:
@@ -158,7 +158,7 @@ class CacheTuner:
         join.caching.use(choice)
         self._before = _measured(join)
 
-    def _watched(self, join: JoinCore, seen: Measured) -> None:
+    def _observed(self, join: JoinCore, seen: Measured) -> None:
         """If a candidate could save enough, even if it never missed, it is profiled."""
         if not self._states.states:
             self._states.renew(join.caching.candidates())

@@ -70,5 +70,5 @@ class IdleWatch:
                 try:
                     self.examine()
                 except PenstockError as error:
-                    # The decision is told again at the next look.
+                    # The decision is sent again with the next.
                     warnings.warn(f"idle streams hold time back: {error.message}", RuntimeWarning, stacklevel=1)

@@ -1,6 +1,6 @@
 """Observing queries that users start themselves: `dataframe()` gives a DataFrame, and who starts it is not asked.
 
-A listener of the session hears of every micro-batch of every query, and hands what it finds under the name of an
+A listener of the session is notified of every micro-batch of every query, and hands what it finds under the name of an
 observation to the history of that name. Histories live as long as whoever reads them.
 """
 
@@ -16,7 +16,7 @@ from penstock.engines.spark.metrics import NOTES, History
 
 
 class Observer(StreamingQueryListener):
-    """Hears of the micro-batches of a session's queries."""
+    """Is notified of the micro-batches of a session's queries."""
 
     def __init__(self) -> None:
         self._histories: WeakValueDictionary[str, History] = WeakValueDictionary()

@@ -289,7 +289,7 @@ class RunningQuery:
     def metrics(self, after: int = -1) -> list[OperatorMetrics]:
         """Returns what every operator did in each completed micro-batch, or in those after one, by fragment and cell.
 
-        A setting that was changed is told with the first micro-batch that was not complete then.
+        A setting that was changed is sent with the first micro-batch that was not complete then.
         """
         self._collect_if_alive()
         lines = self._history.metrics(after)

@@ -244,7 +244,7 @@ class SourceTask:
         return self.packets()
 
     def note(self) -> str | None:
-        """Returns what the driver is told of filters that are ordered; other workers of the host are told, too."""
+        """Returns what is sent to the driver of filters that are ordered, and shared with other workers of the host."""
         filters = [each for _, each in self._ingest.filters if each.tuner is not None]
         if self._tuners is None or not filters:
             return None

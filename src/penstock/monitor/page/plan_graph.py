@@ -124,7 +124,7 @@ def fragment_edges(asked: Asked, fragment: Fragment) -> Iterator[dict[str, Json]
 def _bound_json(held: HeldState) -> Json:
     state = held.state
     return {
-        "holder": state.holder.value,
+        "operator": state.operator.value,
         "stream": state.stream,
         "bound": state.bound.kind.value,
         "words": state.bound.words,

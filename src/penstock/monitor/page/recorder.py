@@ -80,7 +80,7 @@ class Recorder:
         self._decisions: dict[tuple[object, ...], dict[str, Any]] = {}
         #: The queries that have not reported since a frame was due, and when it was.
         self._queries = {str(node["query"]) for node in plan["nodes"] if "query" in node}
-        self._unheard: set[str] = set()
+        self._silent: set[str] = set()
         self._asked = -inf
         nodes = plan["nodes"]
         assert isinstance(nodes, list)
@@ -88,11 +88,11 @@ class Recorder:
 
     @property
     def is_due(self) -> bool:
-        """Returns whether it is time for another frame, or some query has not been heard since it was.
+        """Returns whether it is time for another frame, or some query has had no metrics since it was.
 
         Counts go on until they are reported, so what is shown adds up all the same.
         """
-        return bool(self._unheard) or monotonic() - self._asked >= self._history.seconds
+        return bool(self._silent) or monotonic() - self._asked >= self._history.seconds
 
     def take(self, metrics: Iterable[OperatorMetrics | Mapping[str, Any]]) -> None:
         """Takes the metrics of one step, as values or as JSON."""
@@ -102,9 +102,9 @@ class Recorder:
             return
         self.graphs.take([metric for metric in metrics if isinstance(metric, OperatorMetrics)])
         at = lines[0].get("at") or time()
-        if not self._unheard or monotonic() - self._asked >= _PATIENCE * self._history.seconds:
-            self._unheard, self._asked = set(self._queries), monotonic()
-        self._unheard -= {line["query"] for line in lines}
+        if not self._silent or monotonic() - self._asked >= _PATIENCE * self._history.seconds:
+            self._silent, self._asked = set(self._queries), monotonic()
+        self._silent -= {line["query"] for line in lines}
         with self._lock:
             for line in lines:
                 self._note(line, at)
@@ -254,8 +254,8 @@ def _waiting(lines: Iterable[Line]) -> list[Any]:
 
 def _constraints(lines: Iterable[Line]) -> list[Any]:
     """Returns what all cells say of each constraint."""
-    told = [each for line in lines for each in line.get("constraints") or ()]
-    reports = [each if isinstance(each, ConstraintReport) else ConstraintReport(**each) for each in told]
+    found = [each for line in lines for each in line.get("constraints") or ()]
+    reports = [each if isinstance(each, ConstraintReport) else ConstraintReport(**each) for each in found]
     return [{**asdict(each), "broken": each.broken} for each in together(reports)]
 
 

@@ -1,7 +1,7 @@
 """CASE and COALESCE whose parts call user functions: a part is computed on the rows that take it only.
 
-All other parts may be computed on all rows, since they never fail. So the rows are not cut: user functions are told on
-which of them they are called.
+All other parts may be computed on all rows, since they never fail. So the rows are not cut: user functions get
+the rows on which they are called.
 """
 
 from __future__ import annotations

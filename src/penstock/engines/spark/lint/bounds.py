@@ -51,20 +51,20 @@ def states(operator: Stateful, complete: bool = False) -> tuple[State, ...]:
 
 def _groups(operator: Grouping, complete: bool) -> Iterator[State]:
     timed = [key.name for key in operator.keys if key.has_watermark]
-    holder = StatefulOperator.DISTINCT if operator.is_distinct else StatefulOperator.GROUP_BY
+    kind = StatefulOperator.DISTINCT if operator.is_distinct else StatefulOperator.GROUP_BY
     noun = "row" if operator.is_distinct else "group"
     infinite = _infinite(operator.keys)
     if not infinite:
-        yield _state(holder, _combinations(operator.keys, noun), "its keys take finitely many values")
+        yield _state(kind, _combinations(operator.keys, noun), "its keys take finitely many values")
     elif complete:
         reason = "complete mode outputs all of them each time"
         claim = f"one {noun} is kept for every value of {named(infinite)}, because {reason}"
-        yield _state(holder, UNBOUNDED, claim)
+        yield _state(kind, UNBOUNDED, claim)
     elif not timed:
         claim = f"one {noun} is kept for every value of {named(infinite)}, because {_why_timeless(operator.times)}"
-        yield _state(holder, UNBOUNDED, claim)
+        yield _state(kind, UNBOUNDED, claim)
     else:
-        yield _timed(holder, noun, timed[0], operator.timeless)
+        yield _timed(kind, noun, timed[0], operator.timeless)
         return
     if operator.collected:
         claim = f"{named(operator.collected)} keeps the values of groups that never end"
@@ -72,21 +72,21 @@ def _groups(operator: Grouping, complete: bool) -> Iterator[State]:
 
 
 def _once_each(operator: Deduplication) -> State:
-    holder = StatefulOperator.DISTINCT
+    kind = StatefulOperator.DISTINCT
     timed = [key.name for key in operator.keys if key.has_watermark]
     infinite = _infinite(operator.keys)
     if operator.is_within_watermark:
         bound = Bound(BoundKind.WINDOW, f"the values of {_listed(operator.keys)} that the watermark has not passed")
-        return _state(holder, bound, "a value is removed when the watermark has passed its event time")
+        return _state(kind, bound, "a value is removed when the watermark has passed its event time")
     if not infinite:
-        return _state(holder, _combinations(operator.keys, "row"), "its columns take finitely many values")
+        return _state(kind, _combinations(operator.keys, "row"), "its columns take finitely many values")
     if timed:
-        return _timed(holder, "row", timed[0], operator.timeless)
+        return _timed(kind, "row", timed[0], operator.timeless)
     claim = f"one row is kept for every value of {named(infinite)}, because {_why_timeless(operator.times)}"
-    return _state(holder, UNBOUNDED, claim)
+    return _state(kind, UNBOUNDED, claim)
 
 
-def _timed(holder: StatefulOperator, noun: str, time: str, timeless: tuple[tuple[Key, ...], ...]) -> State:
+def _timed(kind: StatefulOperator, noun: str, time: str, timeless: tuple[tuple[Key, ...], ...]) -> State:
     """What is kept by an event time is removed, but for what has none."""
     growing = next((infinite for keys in timeless if (infinite := _infinite(keys))), None)
     if growing is not None:
@@ -94,9 +94,9 @@ def _timed(holder: StatefulOperator, noun: str, time: str, timeless: tuple[tuple
             f"one {noun} is kept for every value of {named(growing)}, because of these {noun}s "
             f"{time} is NULL, which the watermark never passes"
         )
-        return _state(holder, UNBOUNDED, claim)
+        return _state(kind, UNBOUNDED, claim)
     bound = Bound(BoundKind.WINDOW, f"the {noun}s whose {time} the watermark has not passed")
-    return _state(holder, bound, f"a {noun} is removed when the watermark has passed its {time}")
+    return _state(kind, bound, f"a {noun} is removed when the watermark has passed its {time}")
 
 
 def _why_timeless(times: Times) -> str:
@@ -108,14 +108,14 @@ def _why_timeless(times: Times) -> str:
 
 
 def _side(side: Side, other: Side, join: StreamJoin) -> State:
-    holder = StatefulOperator.JOIN
+    kind = StatefulOperator.JOIN
     if side.cleaned is not None:
         kept = duration_text(side.kept_for) if side.kept_for is not None and side.kept_for > 0 else None
         words = f"the rows of {side.name} that the watermark has not passed" + (f" by {kept}" if kept else "")
         claim = f"a row of {side.name} is removed when by the watermark no row of {other.name} can match it any more"
-        return _state(holder, Bound(BoundKind.WINDOW, words), claim, side.name)
+        return _state(kind, Bound(BoundKind.WINDOW, words), claim, side.name)
     return _state(
-        holder, UNBOUNDED, f"every row of {side.name} is kept, because {_why_kept(side, other, join)}", side.name
+        kind, UNBOUNDED, f"every row of {side.name} is kept, because {_why_kept(side, other, join)}", side.name
     )
 
 
@@ -155,5 +155,5 @@ def _combinations(keys: tuple[Key, ...], noun: str) -> Bound:
     return entries(number, noun) if number is not None else constant(None, f"finitely many {noun}s")
 
 
-def _state(holder: StatefulOperator, bound: Bound, claim: str, stream: str | None = None) -> State:
-    return State(holder, stream, bound, Theory.PUNCTUATION, Proof(claim), "")
+def _state(kind: StatefulOperator, bound: Bound, claim: str, stream: str | None = None) -> State:
+    return State(kind, stream, bound, Theory.PUNCTUATION, Proof(claim), "")

@@ -106,7 +106,7 @@ class SparkVerdict:
 
     def explanation(self) -> str:
         """The proof of each bound."""
-        return "\n".join(f"{s.holder.value}, {s.bound.kind.value}: {s.because}" for s in self.states)
+        return "\n".join(f"{s.operator.value}, {s.bound.kind.value}: {s.because}" for s in self.states)
 
     def to_json(self) -> dict[str, Json]:
         """Returns the verdict as `penstock check --json` writes one, with the output mode and what Spark refuses."""
@@ -171,7 +171,7 @@ def _new(keys: tuple[Key, ...]) -> list[str]:
 
 def _state_json(state: State) -> dict[str, Json]:
     return {
-        "operator": state.holder.value,
+        "operator": state.operator.value,
         "stream": state.stream,
         "bound": state.bound.kind.value,
         "size": state.bound.size,
