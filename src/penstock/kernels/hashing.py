@@ -76,7 +76,9 @@ def row_hashes(rows: Ints, some: Ints, columns: Ints) -> Ints:
 
     That is done column by column, in loops so short that the processor works on many rows at once.
     """
-    states = np.full(len(some), _GOLDEN, np.uint64)
+    states = np.empty(len(some), np.uint64)
+    for i in range(len(some)):
+        states[i] = _GOLDEN
     for c in range(len(columns)):
         column = columns[c]
         for i in range(len(some)):

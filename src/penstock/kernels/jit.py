@@ -60,14 +60,15 @@ def kernel(function: F) -> F:
     """Compiles a function over arrays of integers. Integers wrap around; there are no exceptions inside."""
     if PLAIN:
         return np.errstate(over="ignore")(function)
-    return cast(F, numba.njit(cache=True, nogil=True)(function))
+    return cast(F, numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True)(function))  # type: ignore[call-overload]
 
 
 def lean(function: F) -> F:
     """Compiles a kernel that makes no arrays: it then counts no references to them, which can be half of the work."""
     if PLAIN:
         return np.errstate(over="ignore")(function)
-    return cast(F, numba.njit(cache=True, nogil=True, _nrt=False)(function))  # type: ignore[call-overload]
+    options = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
+    return cast(F, numba.njit(**options)(function))  # type: ignore[call-overload]
 
 
 def compiling(begins: Callable[[], None]) -> AbstractContextManager[object]:

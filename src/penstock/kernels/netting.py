@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels.hashing import row_hash
+from penstock.kernels.hashing import prefix_hash
 from penstock.kernels.index import same
 from penstock.kernels.jit import kernel
 
@@ -17,9 +17,8 @@ def net(times: Ints, weights: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """The positions of rows whose weights at their instant do not add up to 0, and those sums. `times` is sorted."""
     kept = np.empty(len(times), np.int64)
     sums = np.empty(len(times), np.int64)
-    count = 0
-    columns = np.arange(rows.shape[1])
-    start = 0
+    # Not literals: a kernel that is called with a literal is compiled for literals first, and then once more.
+    count = start = int(np.int64(0))
     while start < len(times):
         end = start + 1
         while end < len(times) and times[end] == times[start]:
@@ -30,22 +29,22 @@ def net(times: Ints, weights: Ints, rows: Ints) -> tuple[Ints, Ints]:
                 sums[count] = weights[start]
                 count += 1
         else:
-            count = _net_instant(weights, rows, start, end, columns, kept, sums, count)
+            count = _net_instant(weights, rows, start, end, kept, sums, count)
         start = end
     return kept[:count], sums[:count]
 
 
 @kernel
-def _net_instant(
-    weights: Ints, rows: Ints, start: int, end: int, columns: Ints, kept: Ints, sums: Ints, count: int
-) -> int:
+def _net_instant(weights: Ints, rows: Ints, start: int, end: int, kept: Ints, sums: Ints, count: int) -> int:
     size = 1
     while size < 2 * (end - start):
         size *= 2
-    table = np.full(size, -1, np.int64)
+    table = np.empty(size, np.int64)
+    for place in range(size):
+        table[place] = -1
     first = count
     for i in range(start, end):
-        at = row_hash(rows, i, columns) & (size - 1)
+        at = prefix_hash(rows, i, rows.shape[1]) & (size - 1)
         while table[at] >= 0 and not same(rows, kept[table[at]], rows, i):
             at = (at + 1) & (size - 1)
         if table[at] < 0:
