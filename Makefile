@@ -52,7 +52,7 @@ lint: $(READY) ## Check format, style and types
 	@$(BIN)/mypy
 
 golden: $(READY) ## Rewrite all expected plans, messages and JSON of the tests; read the diff
-	@PENSTOCK_GOLDEN=rewrite $(BIN)/python -m pytest tests/algebra tests/cli tests/elimination tests/examples tests/refusals tests/register/test_golden.py tests/register/test_plans_golden.py tests/sql $(ARGS)
+	@PENSTOCK_GOLDEN=rewrite $(BIN)/python -m pytest tests/algebra tests/cli tests/docs/test_api_page.py tests/elimination tests/examples tests/refusals tests/register/test_golden.py tests/register/test_plans_golden.py tests/sql $(ARGS)
 
 docs: $(READY) ## Build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet $(ARGS)

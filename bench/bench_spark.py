@@ -148,7 +148,7 @@ def penstock(workload: Workload, session: SparkSession, data: Path, out: Path) -
     figures = clock.read()
     size: dict[int, int] = {}
     rows: dict[int, int] = {}
-    for metric in running.metrics():
+    for metric in running.operators():
         size[metric.step] = size.get(metric.step, 0) + metric.state_bytes
         if metric.operator != DICTIONARY:
             rows[metric.step] = rows.get(metric.step, 0) + metric.state_rows

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from penstock.functions import function
     from penstock.plan.adaptivity import Adaptive
     from penstock.plan.forgetting import Forgetting
-    from penstock.register import UnsafeQuery, UnusedProof, Verdict
-    from penstock.session import Session, latest_changes, spark_session
+    from penstock.register import UnboundedState, UnsafeQuery, UnsafeStream, UnusedProof, Verdict
+    from penstock.session import Metrics, OpenQuery, Query, Session, latest_changes, spark_session
     from penstock.sql import Script, bind_text
     from penstock.sql.formatting import format_text
     from penstock.verdicts import check, check_sql, guard, implies
@@ -38,12 +38,17 @@ _HOME = {
     "DoubtfulUnit": "penstock.errors",
     "Forgetting": "penstock.plan.forgetting",
     "Implication": "penstock.elimination",
+    "Metrics": "penstock.session",
+    "OpenQuery": "penstock.session",
     "PenstockError": "penstock.errors",
+    "Query": "penstock.session",
     "Script": "penstock.sql",
     "Session": "penstock.session",
     "SqlError": "penstock.errors",
     "SqlErrors": "penstock.errors",
+    "UnboundedState": "penstock.register",
     "UnsafeQuery": "penstock.register",
+    "UnsafeStream": "penstock.register",
     "UnusedProof": "penstock.register",
     "Verdict": "penstock.register",
     "bind_text": "penstock.sql",
@@ -63,12 +68,17 @@ __all__ = [
     "DoubtfulUnit",
     "Forgetting",
     "Implication",
+    "Metrics",
+    "OpenQuery",
     "PenstockError",
+    "Query",
     "Script",
     "Session",
     "SqlError",
     "SqlErrors",
+    "UnboundedState",
     "UnsafeQuery",
+    "UnsafeStream",
     "UnusedProof",
     "Verdict",
     "__version__",

@@ -107,7 +107,10 @@ class Origin:
 
 
 class PenstockError(Exception):
-    """Something that the user can put right. It shows no secrets, and no characters that steer a terminal."""
+    """Something that you can put right: `message` says what is wrong, and `hint`, where there is one, what to do.
+
+    All errors of Penstock are of this family. Their texts show no secrets.
+    """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         self.message = shown(message)
@@ -119,7 +122,7 @@ class PenstockError(Exception):
 
 
 class SqlError(PenstockError):
-    """An error at a place in SQL text."""
+    """An error at a place in SQL text, which it shows: `line` and `column` count from 1."""
 
     def __init__(self, message: str, hint: str | None, source: Source, span: Span) -> None:
         hint = None if hint is None else masked_by_source(hint, source.text)
@@ -129,10 +132,12 @@ class SqlError(PenstockError):
 
     @property
     def line(self) -> int:
+        """The line of the place."""
         return self.source.line_and_column(self.span.start)[0]
 
     @property
     def column(self) -> int:
+        """The column of the place."""
         return self.source.line_and_column(self.span.start)[1]
 
     def __str__(self) -> str:
@@ -169,7 +174,7 @@ def _excerpt(line: str, at: int, width: int = 120) -> tuple[str, int]:
 
 
 class SqlErrors(PenstockError):
-    """All errors that were found in one text, in the order of their places."""
+    """All errors of one text, in the order of their places: `errors` holds each as a `SqlError`."""
 
     def __init__(self, errors: Iterable[SqlError]) -> None:
         self.errors = tuple(sorted(errors, key=lambda error: (error.source.file, error.span.start)))
@@ -177,4 +182,4 @@ class SqlErrors(PenstockError):
 
 
 class DoubtfulUnit(UserWarning):
-    """A BIGINT timestamp without a unit is read as microseconds, and does not look like that."""
+    """Warns that a BIGINT timestamp without a unit counts microseconds, but looks as if it counted something else."""

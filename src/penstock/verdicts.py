@@ -44,14 +44,21 @@ def check(
     output_mode: str | None = None,
     finite: Iterable[str] = (),
 ) -> list[Any]:
-    """The verdict on each query of a text or file of SQL, on a query of a session, or on a streaming DataFrame.
+    """Returns a verdict on each query of a text or file of SQL, on a query of a session, or on a streaming DataFrame.
 
-    A text or file with errors raises them. Nothing runs, and only a DataFrame needs Spark. A query whose verdict takes
-    more than `effort` steps of work is not called safe. A text may call `functions`, which are decorated with
-    `penstock.function`. Of a DataFrame, or of a writer of one, `output_mode` and the
-    columns that take few values, `finite`, can be given.
+    A verdict says whether the state of the query is bounded, and if not, what would bound it. Nothing runs, and only a
+    DataFrame needs Spark. Errors in the SQL are raised, all of them at once, as `SqlErrors`.
 
-    >>> verdict, = check("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT DISTINCT a FROM s")
+    A query whose verdict takes more than `effort` steps of work is not called safe. `functions` are the functions that
+    the SQL may call, decorated with `penstock.function`.
+
+    Of a DataFrame, or of its writer, `output_mode` is the mode to judge, and `finite` names columns that take few
+    values, which no plan shows. Append and update are judged where no mode is given.
+
+    >>> import penstock
+    >>> (verdict,) = penstock.check(
+    ...     "CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT DISTINCT a FROM s"
+    ... )
     >>> verdict.safe
     False
     >>> print(verdict)
@@ -65,6 +72,14 @@ def check(
       2. ALTER STREAM s ADD PUNCTUATED BY (a);
       3. ALTER STREAM s ADD CLUSTERED BY (a) WITHIN 1000 ROWS;
       4. s [RANGE 1 HOUR]
+
+    ```python
+    clicks = spark.readStream.format("rate").load().toDF("at", "ad").withWatermark("at", "10 minutes")
+    (verdict,) = penstock.check(clicks.groupBy("ad").count(), output_mode="update")
+    assert not verdict.safe
+    (verdict,) = penstock.check(clicks.groupBy("ad").count(), output_mode="update", finite=["ad"])
+    assert verdict.safe
+    ```
     """
     if type(what).__module__.startswith("pyspark.sql"):
         from penstock.engines.spark.lint import check_spark  # noqa: PLC0415
@@ -85,14 +100,32 @@ def _checked(what: Any, functions: Iterable[Any]) -> list[Verdict]:
 
 
 def check_sql(spark: Any, text: str, *, output_mode: str | None = None, finite: Iterable[str] = ()) -> Any:
-    """The verdict on a query of Spark SQL over streaming views of a SparkSession."""
+    """Returns the verdict on a query of Spark SQL over streaming views of a SparkSession, as `check` does.
+
+    ```python
+    spark.readStream.format("rate").load().createOrReplaceTempView("ticks")
+    verdict = penstock.check_sql(spark, "SELECT value % 10, count(*) FROM ticks GROUP BY 1", output_mode="update")
+    assert verdict.safe
+    ```
+    """
     return check(spark.sql(text), output_mode=output_mode, finite=finite)[0]
 
 
 def guard(spark: Any, unsafe: str = "warn", finite: Iterable[str] = ()) -> Guard:
-    """Checks every streaming query of plain PySpark before it starts: warns of unsafe ones, or refuses to start them.
+    """Checks every streaming query of plain PySpark before it starts, from now on.
 
-    The guard that is returned can be removed again, and is a context manager.
+    Of an unsafe query it warns, with `UnboundedState`; with `unsafe="refuse"` it raises `UnsafeStream`, and the query
+    does not start. `finite` names columns that take few values. The guard ends with `remove()`, or with the `with`
+    block that it opens.
+
+    ```python
+    ticks = spark.readStream.format("rate").load()
+    with penstock.guard(spark, unsafe="refuse"):
+        try:
+            ticks.groupBy("value").count().writeStream.format("noop").outputMode("update").start()
+        except penstock.UnsafeStream as refused:
+            assert "one group is kept for every value of value" in str(refused)
+    ```
     """
     from penstock.engines.spark.lint.guard import guard as guarding  # noqa: PLC0415
 
@@ -102,22 +135,23 @@ def guard(spark: Any, unsafe: str = "warn", finite: Iterable[str] = ()) -> Guard
 def implies(
     what: str | Path, assertion: str, *, effort: int | None = None, functions: Iterable[Any] = ()
 ) -> Implication:
-    """Whether the declarations of a text or file of SQL imply an assertion.
+    """Returns whether the declarations of a text or file of SQL imply an assertion, with a proof or a counter-model.
 
-    The assertion is the name of one in the text, which the others are to imply, or one as it is written: from FOR on,
-    or all of CREATE ASSERTION.
+    The assertion is the name of one that the text declares, which the others are to imply, or the text of one: all of
+    CREATE ASSERTION, or what follows its name, from FOR on. The answer is true in a condition if it is implied.
 
+    >>> import penstock
     >>> text = '''
     ...     CREATE STREAM request (id BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
     ...     CREATE STREAM answer (id BIGINT, ts TIMESTAMP) TIMESTAMP BY ts;
     ...     CREATE ASSERTION asked FOR answer a THEN EXISTS request r WHERE r.id = a.id AND r.ts < a.ts;
     ... '''
-    >>> print(implies(text, "FOR answer a THEN a.id IS NOT NULL"))
+    >>> print(penstock.implies(text, "FOR answer a THEN a.id IS NOT NULL"))
     goal: implied
     suppose rows answer a
     by asked of a: there is request r1 with r1.id = a.id and r1.time - a.time <= -1
     so the conclusion holds
-    >>> print(implies(text, "FOR request r THEN EXISTS answer a WHERE a.id = r.id"))
+    >>> print(penstock.implies(text, "FOR request r THEN EXISTS answer a WHERE a.id = r.id"))
     goal: not implied
     these rows satisfy the declarations, and not the assertion:
     -- request

@@ -1,6 +1,7 @@
 """Every fenced block of the documentation runs.
 
-`python` is executed, or compared where it has `>>>`. `sql` has to bind, after what the document declared
+`python` is executed, or compared where it has `>>>`; under `<!-- on Spark -->` that is left to
+`tests/engines/spark/test_documents_on_spark.py`. `sql` has to bind, after what the document declared
 so far, user functions included; under `<!-- refused: words -->` it has to be refused with these words.
 `console` runs each `$ penstock ...` and compares what it prints; a line `...` stands for any lines. A block with
 `title="gain.sql"` is a file that the commands after it find. The other languages are only shown.
@@ -36,7 +37,7 @@ def test_every_block_names_its_language(path: Path) -> None:
     unknown = [
         f"{path.name}:{block.line}: {block.language or 'no language'}"
         for block in blocks(path.read_text())
-        if block.language not in RUN | SHOWN
+        if block.language.removesuffix(f" {ON_SPARK}") not in RUN | SHOWN
     ]
     assert not unknown, f"use one of {', '.join(sorted(RUN | SHOWN))}"
 
@@ -74,6 +75,8 @@ class Block:
 
 FENCE = re.compile(r"(?P<indent>\s*)(?P<fence>`{3,}|~{3,})(?P<language>[\w+-]*)(?P<rest>.*)")
 TITLE = re.compile(r'title="([^"]+)"')
+#: What stands in a comment above a block that Spark runs.
+ON_SPARK = "on Spark"
 REFUSED = re.compile(r"\s*<!-- refused: (.+?) -->\s*")
 
 
@@ -91,7 +94,10 @@ def blocks(text: str) -> Iterator[Block]:
                 raise AssertionError(f"line {number}: this block never ends")
             title = TITLE.search(opening["rest"])
             refused = REFUSED.fullmatch(above)
-            yield Block(number, opening["language"], title and title[1], refused and refused[1], "".join(body))
+            language = (
+                f"{opening['language']} {ON_SPARK}" if above.strip() == f"<!-- {ON_SPARK} -->" else opening["language"]
+            )
+            yield Block(number, language, title and title[1], refused and refused[1], "".join(body))
         above = line if line.strip() else above
 
 

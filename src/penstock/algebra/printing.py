@@ -116,15 +116,17 @@ def window_text(spec: WindowSpec) -> str:
 
 @nesting
 def plan_text(plan: Query | Node) -> str:
-    """A plan as a picture, under the query's name if there is one.
+    """Returns a plan as a picture, under the query's name if there is one.
 
-    >>> from penstock.algebra.relations import Distinct
-    >>> from penstock.types import BIGINT
-    >>> category = Table("category", "c", (Column("c", "id", BIGINT),))
-    >>> print(plan_text(Query("ids", Distinct(category))))
+    >>> import penstock
+    >>> script = penstock.bind_text(
+    ...     "CREATE TABLE category (id BIGINT); CREATE QUERY ids AS SELECT DISTINCT id FROM category AS c"
+    ... )
+    >>> print(penstock.plan_text(script.queries[0]))
     ids
     └─ Distinct
-       └─ category AS c
+       └─ Project c.id
+          └─ category AS c
     """
     if not isinstance(plan, Query):
         return "\n".join(_picture(plan, set()))

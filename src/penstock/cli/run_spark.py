@@ -49,7 +49,7 @@ class _Started:
 
     def tell(self, monitoring: Monitoring) -> None:
         """Shows the observers of the run the micro-batches that are new."""
-        lines = self.running.metrics(after=self.given)
+        lines = self.running.operators(after=self.given)
         for batch, of_batch in groupby(lines, key=lambda line: line.step):
             monitoring.take(list(of_batch))
             self.given = batch

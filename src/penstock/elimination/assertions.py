@@ -16,7 +16,7 @@ from penstock.elimination.typed_rows import TypedRow, typed_rows, with_keys
 
 @dataclass(frozen=True, slots=True)
 class Implication:
-    """Whether the declarations of a catalog imply an assertion, and how one knows."""
+    """What `penstock.implies` says: whether declarations imply an assertion, and why. It is true if they do."""
 
     name: str
     answer: Answer

@@ -55,13 +55,19 @@ def function(
     null: str = "call",
     on_error: str = "fail",
 ) -> Callable[[F], F]:
-    """Declares the function below it as a user function, under its own name or another.
+    """Declares the Python function below it as a user function, under its own name or another.
 
-    >>> @function(arguments=["STRING"], returns="BIGINT")
+    `arguments` and `returns` are types as SQL writes them. A `vectorized` function takes and returns Arrow arrays.
+    With `null="skip"` it is not called if an argument is NULL, and the result is NULL; with `on_error="null"` the
+    result of a call that raises is NULL, and metrics count it. Results depend on the arguments alone, so
+    `deterministic=False` is refused. `session.function(f)` registers it.
+
+    >>> import penstock
+    >>> @penstock.function(arguments=["STRING"], returns="BIGINT", null="skip")
     ... def vowels(text):
     ...     return sum(letter in "aeiou" for letter in text)
-    >>> vowels("audio"), user_function(vowels).signature
-    (4, 'vowels(STRING)')
+    >>> vowels("audio")
+    4
     """
 
     def declared(python: F) -> F:

@@ -25,26 +25,28 @@ class Strategy(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adaptive:
-    """Settings of adaptivity.
+    """How far a run adapts to its data. Results do not depend on it.
 
-    >>> Adaptive(mode="orders").mode
-    'orders'
-    >>> Adaptive(mode="some")
+    >>> import penstock
+    >>> penstock.Adaptive(mode="orders").strategy
+    'auto'
+    >>> penstock.Adaptive(mode="some")
     Traceback (most recent call last):
     ...
     penstock.errors.PenstockError: some is not a mode of adaptivity
       hint: choose one of off, orders, full
     """
 
-    #: What may change: nothing (then filters are evaluated as they are written, cheap ones first), orders, or all that
-    #: can be tuned.
+    #: What may change: nothing, with 'off' (filters are evaluated as they are written, cheap ones first); with 'orders'
+    #: the orders of filters and joins; with 'full' all that can be tuned.
     mode: str = "full"
+    #: How filters are ordered: 'auto', 'a-greedy', 'sweep', 'independent' or 'local-swaps'.
     strategy: str = Strategy.AUTO.value
     #: The part of the rows that are profiled: evaluated by all filters.
     drop_profiling_probability: float = 0.01
     #: Profile tuples on which a decision rests.
     profile_window: int = 1000
-    #: Of two filters that drop about as many rows for their time, the order is kept: one has to be better than this.
+    #: Two filters are exchanged only if the ratio of their ranks is below this, so that similar ones stay in place.
     thrash_avoidance: float = 0.9
     #: The part of the time of filters that profiles may take.
     profiling_budget: float = 0.03

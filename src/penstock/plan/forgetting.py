@@ -17,12 +17,21 @@ from penstock.errors import PenstockError
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """Times are in microseconds, of the streams' clock."""
+    """How often a run purges, how long it waits for punctuations, and whether it spills.
 
-    #: A purge comes after so many rows, or so much time; without either, after each part of a step.
+    Times are in microseconds, by the timestamps of the streams.
+
+    >>> import penstock
+    >>> lazy = penstock.Forgetting(rows=100_000, spill=True)
+    """
+
+    #: A purge comes after this many rows; without it and `time`, after each part of a step.
     rows: int | None = None
+    #: A purge comes after this much time.
     time: int | None = None
+    #: A row that has waited this long for a punctuation is dropped, and counted.
     wait_timeout: int | None = None
+    #: Whether rows that go because of a k-constraint are kept on disk, so that no result is lost if the data break it.
     spill: bool = False
 
     def __post_init__(self) -> None:

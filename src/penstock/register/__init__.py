@@ -33,7 +33,7 @@ ALTER STREAM item ADD PUNCTUATED BY (id);
 """
 
 from penstock.closing.bounds import Bound, BoundKind
-from penstock.register.refusal import UnsafeQuery, UnusedProof, refuse_unsafe
+from penstock.register.refusal import UnboundedState, UnsafeQuery, UnsafeStream, UnusedProof, refuse_unsafe
 from penstock.register.report import verdict_json, verdict_text
 from penstock.register.states import State, Theory
 from penstock.register.steps import Action
@@ -45,7 +45,9 @@ __all__ = [
     "BoundKind",
     "State",
     "Theory",
+    "UnboundedState",
     "UnsafeQuery",
+    "UnsafeStream",
     "UnusedProof",
     "Verdict",
     "check_query",

@@ -47,7 +47,7 @@ Advise = Callable[[Query, Catalog, tuple[State, ...]], Advice]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the register says of a query. Advice and witness are worked out when they are asked for."""
+    """What `penstock.check` says of a query. `print` shows it with the text of the query, and so does a notebook."""
 
     query: Query
     catalog: Catalog
@@ -63,10 +63,12 @@ class Verdict:
 
     @property
     def name(self) -> str:
+        """The name of the query; `query` if it has none."""
         return self.query.name
 
     @property
     def safe(self) -> bool:
+        """Whether its state is bounded."""
         return not self.unbounded
 
     @property
@@ -76,16 +78,17 @@ class Verdict:
 
     @property
     def has_plan(self) -> bool:
-        """Whether it could run if nobody minded that it grows."""
+        """Whether there is a plan for it, were it allowed to grow."""
         return not any(state.has_no_plan for state in self.unbounded)
 
     @property
     def unbounded(self) -> tuple[State, ...]:
+        """The pieces of state that may grow without bound."""
         return tuple(state for state in self.states if not state.is_safe)
 
     @property
     def bound(self) -> Bound:
-        """All pieces of state together."""
+        """What all pieces of state take together: `size` entries, where that is a number, and `words`."""
         return plus(state.as_written().bound for state in self.states)
 
     @property
@@ -102,9 +105,9 @@ class Verdict:
     def message(self) -> str:
         """The verdict in one line.
 
-        >>> from penstock.sql import bind_text
-        >>> script = bind_text("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT a FROM s [ROWS 5]")
-        >>> check_query(script.queries[0], script.catalog).message
+        >>> import penstock
+        >>> text = "CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT a FROM s [ROWS 5]"
+        >>> penstock.check(text)[0].message
         'safe, at most 5 rows of s'
         """
         if self.safe:
@@ -125,12 +128,12 @@ class Verdict:
     def warnings(self) -> tuple[str, ...]:
         """What a safe query's bound leans on that no run can see, or that not all data may have, in a line each.
 
-        >>> from penstock.sql import bind_text
-        >>> script = bind_text('''
+        >>> import penstock
+        >>> (verdict,) = penstock.check('''
         ...     CREATE STREAM s (a BIGINT, ts TIMESTAMP, PUNCTUATED BY (a)) TIMESTAMP BY ts;
         ...     CREATE QUERY q AS SELECT DISTINCT a FROM s;
         ... ''')
-        >>> check_query(script.queries[0], script.catalog).warnings[0].partition(" without")[0]
+        >>> verdict.warnings[0].partition(" without")[0]
         'q: its bound leans on s: PUNCTUATED BY (a)'
         """
         if not self.safe or self.empty:
@@ -141,7 +144,7 @@ class Verdict:
 
     @property
     def hint(self) -> str | None:
-        """What defeats every plan, in words."""
+        """Input that makes the state grow whatever the plan, in words; None of a safe query, or if none was found."""
         if self.unanswered is not None:
             return self.unanswered.hint
         return None if self.safe or self.witness is None else written(self.witness.words)

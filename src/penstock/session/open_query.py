@@ -13,34 +13,34 @@ if TYPE_CHECKING:
 
 
 class OpenQuery:
-    """A query that runs in this process on the rows that are pushed to it."""
+    """A query that runs in this process on rows that are pushed: `query.open` returns it, also for a `with` block."""
 
     def __init__(self, query: Query, run: Any) -> None:
         self._query, self._run = query, run
 
     @property
     def streams(self) -> list[str]:
-        """Returns the streams that it reads."""
+        """The streams that it reads."""
         return list(self._run.engine.streams)
 
     def push(self, stream: str, data: SourceData) -> None:
-        """Takes rows of a stream; `session.push` gives them to all open queries."""
+        """Takes rows of a stream; `session.push` passes them to all open queries."""
         self._require_open()
         self._run.push_all(readable(stream, data))
 
     def changes(self) -> Iterator[Any]:
-        """Works on what waits, and yields Arrow tables of the changes that there are by now."""
+        """Works on the rows that wait, and yields Arrow tables of the changes up to now."""
         self._require_open()
         yield from self._told(self._run.changes())
 
     def finish(self) -> Iterator[Any]:
-        """Ends its streams, and yields the changes up to the horizon. It is closed then."""
+        """Ends its streams, yields the changes up to the horizon, and closes it."""
         self._require_open()
         yield from self._told(self._run.finish())
         self.close()
 
     def close(self) -> None:
-        """Takes no rows any more, and forgets those that it has."""
+        """Closes it: it takes no more rows, and drops those that it has."""
         if self in self._query._session._open:
             self._query._session._open.remove(self)
             self._query._controls = None

@@ -14,6 +14,7 @@ from penstock.algebra.relations import Schema
 from penstock.algebra.rewrites import normalise
 from penstock.effort import limited
 from penstock.elimination import running, verdict_of
+from penstock.engines.metric_lines import Metrics
 from penstock.engines.planning import require_cells
 from penstock.errors import Origin, PenstockError
 from penstock.plan.adaptivity import FULL, Adaptive
@@ -24,19 +25,33 @@ from penstock.plan.fragments import Plan
 from penstock.plan.planner import plan
 from penstock.register import UnusedProof, Verdict, refuse_unsafe
 from penstock.session.given_times import idle_time
-from penstock.session.metrics import Metrics
 from penstock.session.open_query import OpenQuery
 from penstock.session.provided import collected, is_live
 from penstock.sql.system_streams import reads_sysstream
 
 if TYPE_CHECKING:  # libraries for data are loaded when they are needed
+    from penstock.engines.spark.query import RunningQuery
     from penstock.monitor.control import Controls
     from penstock.monitor.page.recorder import Recorder
     from penstock.session.session import Session
 
 
 class Query:
-    """A bound query, which can be judged, explained, run in this process, or started on Spark."""
+    """A query of a session: it can be judged, explained, run in this process, or started on Spark.
+
+    `session.query` and `session.sql` return it. A query that is not safe raises `UnsafeQuery` when it is to run.
+
+    >>> import penstock, pyarrow as pa
+    >>> session = penstock.Session()
+    >>> session.stream("bid", pa.table({"item": [1, 2, 1], "price": [10, 25, 30], "ts": [1, 2, 3]}), timestamp="ts")
+    >>> query = session.query("SELECT item, price FROM bid WHERE price > 20")
+    >>> query
+    <query query: item BIGINT, price BIGINT>
+    >>> print(query.verdict)
+    query: safe, it keeps nothing
+    >>> query.to_arrow().num_rows
+    2
+    """
 
     def __init__(
         self, session: Session, bound: BoundQuery, origin: Origin | None = None, effort: int | None = None
@@ -60,21 +75,23 @@ class Query:
 
     @property
     def name(self) -> str:
+        """The name of the query; `query` if it has none."""
         return self.bound.name
 
     @property
     def schema(self) -> Schema:
+        """The columns of the select list, each with its name and type."""
         return self.bound.schema
 
     @property
     def verdict(self) -> Verdict:
-        """Returns the verdict with what has been declared so far: is its state bounded?"""
+        """The verdict, given all that has been declared by now: is its state bounded?"""
         with limited(self._effort):
             catalog = self._session.catalog
             return verdict_of(self.bound, catalog, self._origin)
 
     def explain(self, cells: int | None = None) -> str:
-        """Returns the plan in normal form, and which joins are not run; with a number of cells its fragments too."""
+        """Returns the plan as a picture, and which joins are not run; with a number of cells the fragments, too."""
         with limited(self._effort):
             runs = running(self.bound, self._session.catalog)
             planned = None
@@ -92,9 +109,11 @@ class Query:
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
     ) -> Iterator[Any]:
-        """Runs in this process over all rows that there are, and gives Arrow tables of changes as they come.
+        """Runs in this process over all rows that there are, and yields Arrow tables of changes as they come.
 
-        A query over `sysstream` gives what there is to say of what the session's other queries published so far.
+        A table has `_ts`, `_op` and the select list. `cells` are the parts into which state is cut; `horizon` is the
+        last instant, in microseconds, and by default the largest timestamp. A query over `sysstream` yields what the
+        other queries of the session have published so far.
         """
         from penstock.engines.embedded_run import open_run  # noqa: PLC0415
         from penstock.monitor.control import Controls  # noqa: PLC0415
@@ -142,10 +161,19 @@ class Query:
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
     ) -> OpenQuery:
-        """Lets rows be pushed to it in this process, by `session.push`, until it is finished or closed.
+        """Runs it in this process on rows that are pushed, by `session.push`, until it is finished or closed.
 
-        `memory` is what rows may take, as '512MB', and `scheduling` says what runs first where rows wait: 'chain',
-        'greedy' or 'fifo'. `changes` goes on without a stream that has been quiet for `idle`, as '30 SECONDS'.
+        `memory` is what waiting rows may take, such as '512MB', and `scheduling` says which of them are worked on
+        first: 'chain', 'greedy' or 'fifo'. Time goes on without a stream that has been quiet for `idle`, such as
+        '30 SECONDS'.
+
+        >>> import penstock, pyarrow as pa
+        >>> session = penstock.Session()
+        >>> _ = session.sql("CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts")
+        >>> with session.query("SELECT ISTREAM(a) FROM s [NOW]").open() as running:
+        ...     session.push("s", pa.table({"a": [7, 8], "ts": [1, 2]}))
+        ...     print([row["a"] for part in running.finish() for row in part.to_pylist()])
+        [7, 8]
         """
         from penstock.engines.planning import plan_of  # noqa: PLC0415
         from penstock.engines.queued_run import open_queued  # noqa: PLC0415
@@ -203,26 +231,26 @@ class Query:
         assert watching is not None
         for query in self._session._queries.values():
             if query._started is not None:
-                lines = query._started.metrics(after=query._told)
+                lines = query._started.operators(after=query._told)
                 query._told = max((line.step for line in lines), default=query._told)
                 watching.take(query._admitted, query._planned, lines)
         yield from watching.changes(self.name)
 
     @property
     def controls(self) -> Controls:
-        """Returns what can be changed while the query runs: in this process during `run`, on Spark once started."""
+        """What can be changed while the query runs: in this process during `run`, on Spark once it is started."""
         if self._controls is None:
             raise PenstockError(f"{self.name} does not run", "its settings can be changed while it runs")
         return self._controls
 
     def set(self, name: str, value: object) -> None:
-        """Changes a setting of the running query, from its next step on. No result depends on it."""
+        """Changes a setting of the running query, from its next step on. Results do not depend on it."""
         self.controls.set(name, str(value))
         if self._started is not None:
             self.controls.apply()
 
     def to_arrow(self, *, cells: int = 1, horizon: int | None = None) -> Any:
-        """Returns all changes as one Arrow table: `_ts`, `_op`, then the select list."""
+        """Runs it in this process, as `run` does, and returns all changes as one Arrow table."""
         from penstock.engines.results import together  # noqa: PLC0415
 
         return together(self.run(cells=cells, horizon=horizon), self.schema)
@@ -230,7 +258,17 @@ class Query:
     def dataframe(self, *, cells: int | None = None) -> Any:
         """Returns the query as a streaming DataFrame: `_ts`, `_op`, then the select list.
 
-        Once it is started, `metrics` says what it does, of the DataFrame that was made last.
+        State is cut into `cells`, by default as many as Spark has cores. Once the DataFrame is started, `metrics` says
+        what it does; of several, the one that was made last.
+
+        ```python
+        session = penstock.Session(spark)
+        ticks = spark.readStream.format("rate").load()
+        session.stream("tick", ticks, timestamp="timestamp", delay="1 SECOND")
+        changes = session.query("SELECT COUNT(*) AS n FROM tick [RANGE 1 MINUTE]").dataframe(cells=1)
+        assert changes.isStreaming
+        assert changes.columns == ["_ts", "_op", "n"]
+        ```
         """
         from penstock.engines.spark.observing import observer  # noqa: PLC0415
         from penstock.engines.spark.query import build  # noqa: PLC0415
@@ -257,10 +295,29 @@ class Query:
         idle: int | str | timedelta | None = None,
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
-    ) -> Any:
-        """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and gives the running query.
+    ) -> RunningQuery:
+        """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and returns the running query.
 
-        It goes on without a stream that has been quiet for `idle`, as '30 SECONDS', unless it runs `until_done`.
+        Results are written exactly once: started again with the same `checkpoint`, it continues where it ended. With
+        `until_done` it reads what there is, closes time at the `horizon`, and ends; otherwise it waits for new rows,
+        and goes on without a stream that has been quiet for `idle`, such as '30 SECONDS'.
+
+        ```python
+        from pathlib import Path
+
+        Path("bids").mkdir()
+        Path("bids/1.csv").write_text("item,price,ts\\n1,10,1\\n1,30,2\\n")
+
+        session = penstock.Session(spark)
+        session.sql('''
+            CREATE STREAM bid (item BIGINT, price BIGINT, ts BIGINT) TIMESTAMP BY ts
+            USING csv OPTIONS (path 'bids', header 'true')
+        ''')
+        query = session.query("SELECT ISTREAM(item, price) FROM bid [NOW] WHERE price > 20")
+        running = query.start("dear.parquet", checkpoint="checkpoints/dear", cells=1, until_done=True)
+        running.await_done()
+        assert [row.price for row in spark.read.parquet("dear.parquet").collect()] == [30]
+        ```
         """
         from penstock.engines.spark.query import start  # noqa: PLC0415
         from penstock.monitor.control import Controls  # noqa: PLC0415
@@ -273,7 +330,7 @@ class Query:
         spark = self._session.spark
         cells = spark.sparkContext.defaultParallelism if cells is None else cells
         planned, streams, tables = self._frames(cells, forgetting, adaptive)
-        self._started = start(
+        running = self._started = start(
             self.bound,
             self._session.catalog,
             streams,
@@ -294,8 +351,8 @@ class Query:
         if self._page is not None:
             from penstock.monitor.page.following import follow  # noqa: PLC0415
 
-            follow(self._started, self._page, self._controls)
-        return self._started
+            follow(running, self._page, self._controls)
+        return running
 
     def _refuse_sysstream(self) -> None:
         """Refuses to start or open a query that reads what this process publishes."""
@@ -311,16 +368,17 @@ class Query:
             warnings.warn(warning, UnusedProof, stacklevel=3)
 
     def decisions(self) -> list[Decision]:
-        """Returns the decisions on orders of the last run: each with its statistics, and what it earned."""
+        """Returns the decisions on orders of the last run, each with its statistics and what it earned."""
         return latest_decisions(self.metrics())
 
     def metrics(self) -> Metrics:
-        """Returns what each operator did in each step of the query on Spark, or of the last run here.
+        """Returns a dict per step and operator: rows in and out, late and bad rows, state, and more.
 
-        On Spark that is the query that was started last, or made a DataFrame of; while it runs, too.
+        They are those of the last run in this process; or, if a query was started on Spark or made a DataFrame since,
+        of that, also while it runs. `penstock run --metrics` writes the same.
         """
         if self._started is not None:
-            return Metrics(metric.as_json() for metric in self._started.metrics())
+            return Metrics.of(self._started.operators())
         return Metrics(self._metrics)
 
     def _frames(

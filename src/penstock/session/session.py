@@ -33,8 +33,12 @@ if TYPE_CHECKING:  # libraries for data are loaded when they are needed
 def spark_session(master: str | None = None, *, time_zone: str = DEFAULT, **settings: str) -> Any:
     """Returns a SparkSession with the settings that make queries fast, or the one that is running.
 
-    It is local, with all cores, unless a master is given. `settings` are Spark's own, as in
-    `spark_session(**{"spark.driver.memory": "8g"})`.
+    It is local, with all cores, unless a master is given. Other `settings` are Spark's own.
+
+    ```python
+    spark = penstock.spark_session(**{"spark.driver.memory": "8g"})
+    session = penstock.Session(spark)
+    ```
     """
     from penstock.engines.java import find_java  # noqa: PLC0415
     from penstock.engines.spark.session import spark_session as made  # noqa: PLC0415
@@ -46,8 +50,18 @@ def spark_session(master: str | None = None, *, time_zone: str = DEFAULT, **sett
 def latest_changes(changes: Any, keys: str | Sequence[str]) -> Any:
     """Returns one row per key that a micro-batch of changes touched: `_op`, then the select list.
 
-    With `_op` `+` the key has that row from now on, with `-` it has none any more. `changes` is what `foreachBatch`
-    gets; applied twice, as it may be after a failure, it comes to the same.
+    With `_op` `+` the key has that row from now on; with `-` it no longer has one. `changes` is what `foreachBatch`
+    passes on, and `keys` the column, or columns, that identify a row. The result can be applied twice, as Spark does
+    after a failure, to the same effect.
+
+    ```python
+    batch = spark.createDataFrame(
+        [(1, "+", "chair", 10), (2, "-", "chair", 10), (2, "+", "chair", 30)],
+        "_ts BIGINT, _op STRING, name STRING, price BIGINT",
+    )
+    (row,) = penstock.latest_changes(batch, "name").collect()
+    assert (row._op, row.name, row.price) == ("+", "chair", 30)
+    ```
     """
     from penstock.engines.spark.table_changes import latest_changes as made  # noqa: PLC0415
 
@@ -57,10 +71,18 @@ def latest_changes(changes: Any, keys: str | Sequence[str]) -> Any:
 
 
 class Session:
-    """Holds what has been declared so far. `spark` is a SparkSession; without one, one is made when it is needed.
+    """Holds declarations: streams, tables and functions, and the queries over them.
 
-    `time_zone` is what hours, days and times without a zone are of: a region, as 'Europe/Berlin', or an offset, as
-    '+02:00'. It is that of the SparkSession, and without one UTC.
+    `spark` is a SparkSession; without one, one is made when it is first needed. `time_zone` is the zone of hours, of
+    days and of times that are written without one: a region, such as 'Europe/Berlin', or an offset, such as '+02:00'.
+    By default it is the zone of the SparkSession, and UTC if there is none.
+
+    >>> import penstock, pyarrow as pa
+    >>> session = penstock.Session()
+    >>> session.stream("bid", pa.table({"item": [1, 2, 1], "price": [10, 25, 30], "ts": [1, 2, 3]}), timestamp="ts")
+    >>> query = session.query("SELECT item, MAX(price) AS top FROM bid [RANGE 10 SECONDS] GROUP BY item")
+    >>> query.to_arrow(horizon=3).to_pylist()[-1]
+    {'_ts': 3, '_op': '+', 'item': 1, 'top': 30}
     """
 
     def __init__(self, spark: Any = None, *, time_zone: str | None = None) -> None:
@@ -80,7 +102,15 @@ class Session:
         self._watching: Watching | None = None
 
     def sql(self, text: str) -> list[Query]:
-        """Binds statements after those that came before, and gives the queries among them."""
+        """Takes statements, which may refer to what was declared before, and returns the queries among them.
+
+        >>> import penstock
+        >>> session = penstock.Session()
+        >>> session.sql("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts")
+        []
+        >>> session.sql("CREATE QUERY latest AS SELECT a FROM s [ROWS 1]")
+        [<query latest: a BIGINT>]
+        """
         return self._take(self._bound(text))
 
     def _bound(self, text: object) -> Script:
@@ -117,10 +147,13 @@ class Session:
         idle: int | str | timedelta | None = None,
         constraints: Iterable[str] = (),
     ) -> None:
-        """Declares a stream whose rows are handed over, in the order of their arrival.
+        """Declares a stream with its data: a Spark DataFrame, an Arrow table, Arrow batches, or a pandas frame.
 
-        `unit` is what a BIGINT timestamp counts, as 'MILLISECONDS'. `delay` is a time, as '5 SECONDS', or microseconds,
-        and so is `idle`, after which time goes on without the stream. Constraints are written as in CREATE STREAM.
+        The order of the rows is that of their arrival. `timestamp` names the column of their times, and `unit` is what
+        it counts if it is a number, such as 'MILLISECONDS' (default: microseconds). A row may come late by `delay`,
+        which is a time as SQL writes it, such as '5 SECONDS', a timedelta, or a number of microseconds. So is `idle`:
+        time goes on without the stream when it has been quiet for that long. `constraints` are texts, written as in
+        CREATE STREAM.
         """
         data = readable(name, data)
         columns, further = columns_of(name, data), list(_each(constraints))
@@ -133,16 +166,19 @@ class Session:
         self._declare(f"CREATE OR REPLACE STREAM {quoted(name)} ({elements}) {time}", columns, further, data)
 
     def table(self, name: str, data: SourceData, *, constraints: Iterable[str] = ()) -> None:
-        """Declares a table whose rows are handed over."""
+        """Declares a table with its data, of any type that `stream` takes.
+
+        `constraints` are texts, written as in CREATE TABLE.
+        """
         data = readable(name, data)
         columns, further = columns_of(name, data), list(_each(constraints))
         elements = ", ".join((*columns.elements(), *further))
         self._declare(f"CREATE OR REPLACE TABLE {quoted(name)} ({elements})", columns, further, data)
 
     def push(self, stream: str, data: SourceData) -> None:
-        """Gives rows of a stream, in the order of their arrival, to the open queries that read it.
+        """Passes rows of a stream, in the order of their arrival, to the open queries that read it.
 
-        Rows that outrun the memory budget of a query are worked on before the call returns.
+        If they exceed the memory budget of a query, some are worked on before the call returns.
         """
         readers = [each for each in self._open if stream in each.streams]
         if not readers:
@@ -163,10 +199,14 @@ class Session:
         null: str = "call",
         on_error: str = "fail",
     ) -> None:
-        """Registers a Python function for the statements that are bound from now on.
+        """Registers a Python function, which later statements can call.
 
-        It takes a name, the function, and types as SQL writes them. One that is decorated with `penstock.function` is
-        given alone. A function of the same name and as many arguments takes the place of the one before.
+        It takes a name, the function and its types, with the other settings of `penstock.function`; a function that is
+        decorated with that is passed alone. A function replaces an earlier one of the same name with as many arguments.
+
+        >>> import penstock
+        >>> session = penstock.Session()
+        >>> session.function("twice", lambda n: 2 * n, arguments=["BIGINT"], returns="BIGINT", null="skip")
         """
         if not isinstance(name, str):
             if f is not None or arguments is not None or returns is not None:
@@ -188,7 +228,7 @@ class Session:
         self.catalog = self.catalog.calling(declaration.of(f))
 
     def query(self, text: str, *, effort: int | None = None) -> Query:
-        """Returns the query of that name, or binds the text; each answer about it may take `effort` steps of work."""
+        """Returns the query that `text` names or is. Each answer about it may take `effort` steps of work."""
         found = self._found(text)
         return found if effort is None else Query(self, found.bound, found._origin, effort)
 
@@ -208,9 +248,9 @@ class Session:
         return found
 
     def ui(self, port: int = 0, *, address: str = "127.0.0.1") -> PageServer:
-        """Shows the queries that run from now on as a page, at `.address`, until `.close()`; needs penstock[ui].
+        """Shows the queries that run from now on as a page, at its `address`, until its `close()`.
 
-        Only this machine is served, unless another address is given. Port 0 is any that is free.
+        It needs `penstock[ui]`. Only this machine is served, unless another address is given. Port 0 is any free one.
         """
         from penstock.monitor.page.serving import PageServer  # noqa: PLC0415
 
@@ -220,19 +260,19 @@ class Session:
 
     @property
     def page(self) -> PageServer | None:
-        """Returns the page that shows what runs, if there is one."""
+        """The page that shows what runs, or None."""
         return None if self._page is None or self._page.is_closed else self._page
 
     @property
     def spark(self) -> Any:
-        """Returns the SparkSession; it is made if there is none."""
+        """The SparkSession; one is made if there is none."""
         if self._spark is None:
             self._spark = spark_session(time_zone=self.time_zone)
         return self._spark
 
     @property
     def time_zone(self) -> str:
-        """Returns the time zone of what is declared now."""
+        """The time zone of declarations and queries."""
         if self._time_zone is not None or self._spark is None:
             return self._time_zone or DEFAULT
         return self._zone_of_spark()

@@ -50,9 +50,10 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 
 def format_text(text: str, file: str = "<text>") -> str:
-    """A text in normal form. Raises SqlErrors where it cannot be parsed.
+    """Returns the text of statements in normal form, or raises `SqlErrors` if they cannot be parsed.
 
-    >>> print(format_text("select istream(a) from s [range 60 seconds] x where a>1 -- big ones"), end="")
+    >>> import penstock
+    >>> print(penstock.format_text("select istream(a) from s [range 60 seconds] x where a>1 -- big ones"), end="")
     SELECT ISTREAM(a)
     FROM s [RANGE 1 MINUTE] AS x
     WHERE a > 1; -- big ones

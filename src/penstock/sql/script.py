@@ -55,7 +55,7 @@ ANONYMOUS = "query"
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a text declares and asks, as far as it is right, and all that is wrong with it."""
+    """What `bind_text` returns: the `catalog` of declarations, the `queries`, and the `errors` of a text."""
 
     catalog: Catalog
     queries: tuple[Query, ...]
@@ -70,16 +70,19 @@ class Script:
         return None if places is None else Origin(self.source, places)
 
     def checked(self) -> Script:
-        """Itself, or an exception with all errors."""
+        """Returns itself, or raises all of its errors."""
         if self.errors:
             raise SqlErrors(self.errors)
         return self
 
 
 def bind_text(text: str, file: str = "<text>", catalog: Catalog | None = None, zone: str = DEFAULT) -> Script:
-    """Parses and binds the statements of a text, in a time zone.
+    """Returns what the statements of a text declare and ask, after those of a catalog, in a time zone.
 
-    >>> script = bind_text("CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts; SELECT a FROM s [ROWS 5]")
+    Errors are collected, not raised: `checked()` raises them.
+
+    >>> import penstock
+    >>> script = penstock.bind_text("CREATE STREAM s (a BIGINT, ts BIGINT) TIMESTAMP BY ts; SELECT a FROM s [ROWS 5]")
     >>> script.queries[0].schema
     (Column(scope='', name='a', type=Type(kind=<Kind.BIGINT: 'BIGINT'>, precision=None, scale=None)),)
     """

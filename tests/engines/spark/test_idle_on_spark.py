@@ -173,7 +173,7 @@ def test_a_match_comes_on_spark_and_a_restart_goes_on_where_it_was(spark: SparkS
     clock.now = 30 * SECOND
     settle(running)
     assert ads() == [7]
-    (line,) = [m for m in running.metrics() if m.operator == "source" and m.stream == "clicked" and m.idle][:1]
+    (line,) = [m for m in running.operators() if m.operator == "source" and m.stream == "clicked" and m.idle][:1]
     assert line.late_rows == 0
     running.stop()
 
@@ -182,7 +182,7 @@ def test_a_match_comes_on_spark_and_a_restart_goes_on_where_it_was(spark: SparkS
     running.await_done()
     assert ads() == [7, 8]
     assert running.progress() is not None
-    assert sum(m.late_rows for m in running.metrics() if m.stream == "clicked") == 1
+    assert sum(m.late_rows for m in running.operators() if m.stream == "clicked") == 1
 
 
 def test_a_dataframe_refuses_a_stream_that_may_be_idle(spark: SparkSession, tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ def test_an_auction_holds_its_open_items(spark: SparkSession, tmp_path: Path) ->
     again = begin(spark, case, query, catalog, tmp_path, cells=2)
     again.await_done()
     assert results(spark, tmp_path, query) == expected(case, query, catalog)
-    last = max(line.step for line in again.metrics())
-    assert sum(line.state_rows for line in again.metrics() if line.step == last) < 6
+    last = max(line["step"] for line in again.metrics())
+    assert sum(line["state_rows"] for line in again.metrics() if line["step"] == last) < 6
 
 
 def test_a_random_join_gives_what_the_reference_says(spark: SparkSession, tmp_path: Path) -> None:

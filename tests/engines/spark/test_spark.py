@@ -38,7 +38,7 @@ def test_a_query_goes_on_where_it_was_stopped(spark: SparkSession, tmp_path: Pat
     assert progress.watermark == 12
     assert progress.state_rows > 0
     assert progress.streams["bid"].late_rows == 1
-    assert {line.cell for line in again.metrics() if line.operator != "source"} == {0, 1}
+    assert {line["cell"] for line in again.metrics() if line["operator"] != "source"} == {0, 1}
 
     once_more = begin(spark, case, query, catalog, tmp_path, cells=2)
     once_more.await_done()

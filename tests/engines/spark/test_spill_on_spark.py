@@ -50,7 +50,8 @@ def test_rows_are_brought_back_after_a_restart(spark: SparkSession, tmp_path: Pa
     assert progress.on_disk.rows == 2 * ITEMS // 4
     assert progress.on_disk.brought_back >= ITEMS
     assert all(each.false_negatives == 0 for each in progress.constraints)
-    assert sum(line.on_disk.rows for line in again.metrics() if line.step == progress.batch) == progress.on_disk.rows
+    kept = [line["on_disk"]["rows"] for line in again.metrics() if line["step"] == progress.batch]
+    assert sum(kept) == progress.on_disk.rows
     assert list((tmp_path / "checkpoint" / "spill").glob("*/*.arrow"))
 
 

@@ -75,6 +75,7 @@ def test_a_handle_tells_of_every_micro_batch(spark: SparkSession, tmp_path: Path
     assert (progress.batch, progress.watermark) == (2, 7)
     assert progress.streams["s"] == type(progress.streams["s"])(rows=6, late_rows=1, bad_rows=1, newest=6, first=3)
     lines = query.metrics()
+    assert lines == running.metrics()
     assert {line["step"] for line in lines} == {0, 1, 2}
     sources = [line for line in lines if line["operator"] == "source"]
     assert [(s["rows_in"], s["rows_out"], s["late_rows"], s["bad_rows"]) for s in sources] == [

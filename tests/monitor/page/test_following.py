@@ -33,7 +33,7 @@ class Started:
     def filter_orders(self) -> dict[str, tuple[tuple[str, ...], tuple[int, ...]]]:
         return {}
 
-    def metrics(self, after: int = -1) -> list[OperatorMetrics]:
+    def operators(self, after: int = -1) -> list[OperatorMetrics]:
         return [OperatorMetrics(0, 7, "q", "source", stream="s", rows_in=5)] if after < 0 else []
 
 

@@ -182,7 +182,7 @@ class History:
             for name, progress in from_cell.get("before", {}).items()
         }
 
-    def metrics(self, after: int = -1) -> list[OperatorMetrics]:
+    def operators(self, after: int = -1) -> list[OperatorMetrics]:
         """Returns what every operator and stream did in each micro-batch, or in those after one."""
         lines = []
         for batch in sorted(batch for batch in self._reports if batch > after):

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
 from penstock.engines.idleness import Clock, timeouts, wall_clock
+from penstock.engines.metric_lines import Metrics
 from penstock.engines.metrics import CONTROLS, OperatorMetrics, StreamProgress
 from penstock.engines.not_null import without_nulls
 from penstock.engines.spark.callbacks import Callbacks
@@ -167,7 +168,7 @@ def _spill_folder(spark: SparkSession, checkpoint: str) -> str:
 
 
 class RunningQuery:
-    """A query that runs, from its first micro-batch to its end."""
+    """A query that runs on Spark: `query.start` returns it."""
 
     def __init__(
         self,
@@ -238,6 +239,7 @@ class RunningQuery:
 
     @property
     def is_running(self) -> bool:
+        """Whether it is still running."""
         with suppress(SparkDied), explained(()):
             return self._query is not None and self._query.isActive
         return False
@@ -286,13 +288,17 @@ class RunningQuery:
         """Returns how far its streams had been read when it was started."""
         return self._history.before()
 
-    def metrics(self, after: int = -1) -> list[OperatorMetrics]:
+    def metrics(self) -> Metrics:
+        """Returns a dict per micro-batch and operator, as `query.metrics()` does."""
+        return Metrics.of(self.operators())
+
+    def operators(self, after: int = -1) -> list[OperatorMetrics]:
         """Returns what every operator did in each completed micro-batch, or in those after one, by fragment and cell.
 
         A setting that was changed is sent with the first micro-batch that was not complete then.
         """
         self._collect_if_alive()
-        lines = self._history.metrics(after)
+        lines = self._history.operators(after)
         for batch, changes in self._changes:
             same = [line for line in lines if line.step == batch]
             if same:

@@ -23,7 +23,7 @@ class Running(Protocol):
     @property
     def is_running(self) -> bool: ...
 
-    def metrics(self, after: int = -1) -> Sequence[OperatorMetrics]:
+    def operators(self, after: int = -1) -> Sequence[OperatorMetrics]:
         """Returns what every operator did in each completed micro-batch after a given one."""
 
 
@@ -49,7 +49,7 @@ def _follow(running: Running, recorder: Recorder, controls: Controls) -> None:
 
 def take_new(running: Running, recorder: Recorder, last: int) -> int:
     """Takes the micro-batches after the last one, and returns which is the last now."""
-    for step, lines in groupby(running.metrics(last), key=lambda line: line.step):
+    for step, lines in groupby(running.operators(last), key=lambda line: line.step):
         recorder.take(lines)
         last = step
     return last

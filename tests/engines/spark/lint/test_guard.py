@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import penstock
+from penstock import UnboundedState, UnsafeStream
 from penstock.cli import main
-from penstock.engines.spark.lint.guard import UnboundedState, UnsafeStream
 from penstock.errors import PenstockError
 
 JOB = """

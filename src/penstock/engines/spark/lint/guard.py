@@ -8,26 +8,14 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
-from penstock.engines.spark.lint.verdict import SparkVerdict
 from penstock.engines.spark.lint.writers import Written, written
 from penstock.errors import PenstockError
+from penstock.register import UnboundedState, UnsafeStream
 
 #: What to do with a query that is about to start: None lets it start, anything else is returned in its place.
 BeforeStart = Callable[[Written], Any]
 
 _STARTING = ("start", "toTable")
-
-
-class UnboundedState(UserWarning):
-    """A streaming query starts whose state grows without bound, or that Spark runs in an unexpected way."""
-
-
-class UnsafeStream(PenstockError):
-    """A streaming query was not started, because its state grows without bound."""
-
-    def __init__(self, verdict: SparkVerdict) -> None:
-        super().__init__(str(verdict), 'to start it all the same, use penstock.guard(spark, unsafe="warn")')
-        self.verdict = verdict
 
 
 @dataclass

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.types import instant_text
 
+if TYPE_CHECKING:  # it brings kernels along
+    from penstock.engines.metrics import OperatorMetrics
+
 
 class Metrics(list[dict[str, Any]]):
-    """A line per step and operator, as `penstock run --metrics` writes them. A notebook shows the latest step."""
+    """A list of dicts, one per step and operator, as `penstock run --metrics` writes; notebooks show the last step."""
 
     #: The columns that a notebook shows; all others are in the lines.
     SHOWN = ("operator", "stream", "cell", "rows_in", "rows_out", "late_rows", "state_rows", "state_bytes")
+
+    @staticmethod
+    def of(lines: Iterable[OperatorMetrics]) -> Metrics:
+        """Returns what operators did as lines."""
+        return Metrics(line.as_json() for line in lines)
 
     def _repr_html_(self) -> str:
         latest = max((line["step"] for line in self), default=None)
