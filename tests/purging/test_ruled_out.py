@@ -69,7 +69,7 @@ def _declared(random: Random, names: list[str]) -> Iterator[Declared]:
             yield unique(name, ("a",))
 
 
-def _breaking(random: Random, past: list[Row], declared: list[Declared]) -> list[Row]:
+def ruled_out(random: Random, past: list[Row], declared: list[Declared]) -> list[Row]:
     """Rows that punctuations rule out, and that say nothing themselves."""
     schemes = [one for one in declared if one.text.startswith("PUNCTUATED")]
     last = max(row.ts for row in past if row.stream != "closed")
@@ -80,8 +80,8 @@ def _breaking(random: Random, past: list[Row], declared: list[Declared]) -> list
         for later in (1, 7, 20)
         if row.ts + later * SECOND <= last
     ]
-    ruled_out = [row for row in candidates if not all(one.allows(past, row) for one in schemes)]
-    return random.sample(ruled_out, min(8, len(ruled_out)))
+    found = [row for row in candidates if not all(one.allows(past, row) for one in schemes)]
+    return random.sample(found, min(8, len(found)))
 
 
 def _as_data(rows: list[Row], names: list[str]) -> dict[str, list[tuple[Any, ...]]]:
@@ -103,7 +103,7 @@ def breaking_case(seed: int) -> tuple[Purging, Case, int]:
             continue  # these groups do not close
         used = rulings(physical_plan(normalise(found.query).relation, Wanted(found.catalog)), found.catalog)
         past = [Row(name, ts, a, b, bool(c)) for name, rows in found.case.data.items() for a, b, c, ts in rows]
-        more = _breaking(random, past, declared)
+        more = ruled_out(random, past, declared)
         if more and {scan.stream.name for scan, _ in used} == set(names):
             data = _as_data([*past, *more], [*names, "closed"])
             # EXISTS reads no row with NULL, so none of these breaks what it leans on.

@@ -528,6 +528,9 @@ class Query:
     approximate: Approximate | None = None
     #: What `WITH (plan = ...)` says: trees of joins by which it is run, each of the join whose inputs it names.
     trees: tuple[TreeJoin, ...] = ()
+    #: What `WITH (early = ...)` says: whether results come as soon as their rows are there, where that changes none
+    #: (`plan/early.py`), whatever the run's settings are.
+    early: bool | None = None
     #: One key in so many is watched for broken assertions. It is a setting of a run, not of the query's text.
     watched_one_in: int = 64
 

@@ -27,6 +27,7 @@ from penstock.engines.idleness import timeouts
 from penstock.errors import PenstockError
 from penstock.plan.cache_decisions import cache_decisions_text
 from penstock.plan.decisions import decisions_text, latest_decisions
+from penstock.plan.early import Early, with_early
 from penstock.plan.explain import fragments_json, fragments_text
 from penstock.plan.join_statistics import NOTHING_GIVEN, JoinStatistics
 from penstock.plan.planner import plan
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="SQL statements; - for standard input")
     parser.add_argument("--query", metavar="NAME", help="explain this query only")
     parser.add_argument("--cells", metavar="N", type=at_least_one, help="show its fragments, with so many cells each")
+    parser.add_argument("--early", action="store_true", help="say whether results can come before the watermark")
     parser.add_argument("--json", action="store_true", help="print the plans as JSON")
     parser.add_argument(
         "--live", metavar="METRICS", help="show what a run decided while it adapted, of its file of metrics"
@@ -64,7 +66,8 @@ def _run(args: argparse.Namespace) -> int:
     if given is not None and not args.plans:
         raise PenstockError("--statistics goes with --plans", "add --plans, or leave --statistics out")
     plans = (given or NOTHING_GIVEN) if args.plans else None
-    queries = [_Explained.of(query, script.catalog, plans) for query in _chosen(script, args.query)]
+    chosen = [with_early(query, early=args.early) for query in _chosen(script, args.query)]
+    queries = [_Explained.of(query, script.catalog, plans) for query in chosen]
     if args.json:
         say(json.dumps(_report(script, queries, args.cells), indent=2, ensure_ascii=False))
     else:
@@ -119,11 +122,14 @@ class _Explained:
     verdict: Verdict
     #: The plans of its joins, if they were asked for.
     plans: tuple[JoinPlans, ...] | None
+    #: Whether results come early, if that was asked for.
+    early: Early | None
 
     @classmethod
     def of(cls, query: Query, catalog: Catalog, given: JoinStatistics | None) -> _Explained:
         plans = None if given is None else plans_of(query, catalog, given)
-        return cls(query, running(query, catalog), verdict_of(query, catalog), plans)
+        early = plan(normalise(query), 1, catalog).last.early if query.early else None
+        return cls(query, running(query, catalog), verdict_of(query, catalog), plans, early)
 
 
 def _shown(explained: _Explained, catalog: Catalog, cells: int | None) -> str:
@@ -131,7 +137,8 @@ def _shown(explained: _Explained, catalog: Catalog, cells: int | None) -> str:
     output = ", ".join(f"{column.name} {column.type}" for column in query.schema)
     left_out = "".join(f"\n{line}" for line in runs.lines())
     idle = "".join(f"\nidle: {name}, after {duration_text(after)}" for name, after in _idle(runs, catalog).items())
-    picture = f"{plan_text(runs.shown)}{left_out}\noutput: {output}{idle}\nstate: {explained.verdict.message}"
+    early = f"\nresults: {explained.early}" if explained.early else ""
+    picture = f"{plan_text(runs.shown)}{left_out}\noutput: {output}{idle}{early}\nstate: {explained.verdict.message}"
     if explained.plans is not None:
         picture = "\n\n".join([picture, *("\n".join(each.lines()) for each in explained.plans)])
     return picture if cells is None else f"{picture}\n\n{fragments_text(plan(normalise(query), cells, catalog))}"
@@ -152,6 +159,7 @@ def _report(script: Script, queries: list[_Explained], cells: int | None) -> dic
             | {"safe": each.verdict.safe, "message": each.verdict.message}
             | {"eliminations": [_elimination_json(elimination) for elimination in each.running.eliminations]}
             | _idle_json(each.running, script.catalog)
+            | ({} if each.early is None else {"early": each.early.json()})
             | _counting_json(each.running.counting)
             | ({} if each.plans is None else {"plans": [join.json() for join in each.plans]})
             | _fragments(normalise(each.query), script.catalog, cells)

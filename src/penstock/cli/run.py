@@ -30,6 +30,7 @@ from penstock.errors import PenstockError
 from penstock.monitor.page.address import address_of, require_extra
 from penstock.monitor.page.plan_document import plan_path
 from penstock.plan.adaptivity import Adaptive
+from penstock.plan.early import with_early
 from penstock.plan.forgetting import Forgetting
 from penstock.register import Verdict, refuse_unsafe
 from penstock.sql import Script, bind_text
@@ -72,6 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--idle", metavar="TIME", type=duration, help="go on without a stream that has been quiet for so long"
+    )
+    parser.add_argument(
+        "--early", action="store_true", help="give results as soon as their rows are there, if they can"
     )
     parser.add_argument(
         "--spill", action="store_true", help="put rows that are probably unnecessary on disk, so that nothing is lost"
@@ -135,6 +139,7 @@ def _run(args: argparse.Namespace) -> int:
     script = bound_script(args).checked()
     queries = with_join_plan(chosen(script, args.query), args.join_plan)
     queries = [with_plan(query, args.plan, args.monitor) for query in queries]
+    queries = [with_early(query, early=args.early) for query in queries]
     if args.ui is not None:
         address_of(args.ui)
         require_extra()

@@ -27,7 +27,7 @@ from penstock.closing.group_closers import GroupEnding
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.engines.exchange import RoutedBatch, exchanges, table_batches
 from penstock.engines.ingest import Ingest
-from penstock.engines.lateness import NEVER, Progress, earliest
+from penstock.engines.lateness import LAST_INSTANT, NEVER, Progress, earliest
 from penstock.engines.metrics import (
     CONTROLS,
     DICTIONARY,
@@ -237,6 +237,12 @@ class EmbeddedEngine:
             watermark = min(watermark, self._end())
         return max(self._until, watermark)
 
+    def closed(self) -> dict[str, int]:
+        """Returns by stream the first instant that its own rows may still have."""
+        return {
+            name: LAST_INSTANT + 1 if name in self._ended else _closed(ingest) for name, ingest in self.streams.items()
+        }
+
     def _end(self) -> int:
         """Returns the first instant past the horizon; its default is known when the query's own streams have ended."""
         if self._horizon is not None:
@@ -339,7 +345,7 @@ class EmbeddedEngine:
         for name in self.idle:
             progress = self.streams[name].progress
             progress.closed = max(progress.closed, until)
-        if until > 0:
+        if until > 0 or fragment.comes_early:
             for batch in self._tables:
                 if batch.fragment == fragment.number:
                     self._deliver(batch)
@@ -392,7 +398,7 @@ class EmbeddedEngine:
         ]
         self._inboxes[fragment.number][cell] = [[] for _ in some]
         try:
-            yield from machine.blocks(arrived, until, arrivals)
+            yield from machine.blocks(arrived, until, arrivals, self.closed())
         except OSError as error:
             if self._spill is None:
                 raise

@@ -79,6 +79,8 @@ class QueuedRun:
         #: Of each fragment the oldest arrival that waits for it, and the first instant that it has not closed.
         self._oldest: dict[int, int] = {}
         self._until = dict.fromkeys((fragment.number for fragment in self._fragments), 0)
+        #: By stream the first instant that it had not closed in the last step.
+        self._closed = engine.closed()
         self._senders = {fragment.number: _senders(fragment) for fragment in self._fragments}
         self._measured = [_Measured() for _ in (*self._streams, *self._fragments)]
         self._paths = [self._path(number, name) for number, name in enumerate(self._streams)]
@@ -171,6 +173,7 @@ class QueuedRun:
         found = [Waiting(waits[0][0], number) for number, waits in enumerate(self._arrived) if waits]
         for number, fragment in enumerate(self._fragments, len(self._streams)):
             is_due = self._closes(fragment) > self._until[fragment.number] or fragment.number in self._oldest
+            is_due |= fragment.comes_early and self.engine.closed() != self._closed
             if is_due and self._is_ready(fragment):
                 found.append(Waiting(self._oldest.get(fragment.number, self._arrivals), number))
         return found
@@ -213,7 +216,7 @@ class QueuedRun:
             self._oldest.pop(fragment.number, None)
             until = max(self._until[fragment.number], self._closes(fragment))
             self._changes += self.engine.step_fragment(fragment, until)
-            self._until[fragment.number] = until
+            self._until[fragment.number], self._closed = until, self.engine.closed()
         took = perf_counter_ns() - began
         after = self._inbox_bytes()
         self._measured[chosen.operator].add(taken, sum(after.values()) - sum(before.values()) + own, took)

@@ -6,7 +6,7 @@ the rows and columns of its view, in the order of (ts, arrival).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from penstock.plan.fragments import Fragment
 from penstock.plan.inputs import MOST_VIEWS, Input, View, inputs
 from penstock.plan.sharing import NOTHING_SHARED, Sharing
 from penstock.retention.code_owners import RowCodeOwner
-from penstock.synopsis.deltas import Deltas, no_deltas, row_width
+from penstock.synopsis.deltas import NEVER, Deltas, no_deltas, row_width
 from penstock.synopsis.dictionary import Dictionary
 from penstock.synopsis.memory import Memory, Scope
 
@@ -37,12 +37,23 @@ class InputManager:
         #: What leaves read whose rows arrive at another query's machine.
         self._nothing = {number: no_deltas(len(route.leaf.schema)) for number, route in enumerate(fragment.routes)}
 
-    def step(self, arrived: Sequence[Deltas], until: int) -> dict[int, Deltas]:
-        """By leaf the rows that are due in a step which closes all instants before `until`."""
+    def step(self, arrived: Sequence[Deltas], until: int, closed: Mapping[str, int]) -> dict[int, Deltas]:
+        """By leaf the rows that are due in a step which closes all instants before `until`.
+
+        `closed` has by stream the first instant that its own rows may still have. Inputs that wait for some streams
+        only take what these have closed.
+        """
         due = dict(self._nothing)
         for buffer, rows in zip(self.buffers, arrived, strict=True):
-            due |= buffer.step(rows, until)
+            due |= buffer.step(rows, taken_before(buffer.awaited, until, closed))
         return due
+
+
+def taken_before(awaited: Sequence[str] | None, until: int, closed: Mapping[str, int]) -> int:
+    """The first instant of which rows have to wait, for those streams, or for all of them."""
+    if awaited is None:
+        return until
+    return max(until, min((closed.get(stream, until) for stream in awaited), default=NEVER))
 
 
 class InputBuffer:
@@ -50,7 +61,7 @@ class InputBuffer:
 
     def __init__(self, input_: Input, memory: Scope, dictionary: Dictionary) -> None:
         self.memory = memory
-        self.leaf = input_.views[0].leaves[0]
+        self.leaf, self.awaited = input_.views[0].leaves[0], input_.awaited
         self._reorder = Reorder(memory, row_width(len(input_.schema))) if input_.waits else None
         self.takes_any_order = not input_.waits and isinstance(input_.leaf, Scan)
         self._views = [_Slice(input_, view, number, dictionary) for number, view in enumerate(input_.views)]

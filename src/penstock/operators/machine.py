@@ -6,7 +6,7 @@ over the same memory goes on where the other stopped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -37,6 +37,9 @@ from penstock.synopsis.deltas import NEVER, Deltas, merged, row_width
 from penstock.synopsis.dictionary import Dictionary, Marks
 from penstock.synopsis.memory import Ints, Memory
 
+#: Where no stream has closed more instants than all have.
+NOTHING_CLOSED: Mapping[str, int] = {}
+
 
 class Machine:
     """`stores`: what it has in common with the machines of other queries. `spill`: a folder of its own for rows.
@@ -59,9 +62,9 @@ class Machine:
         self.dictionary = dictionary
         self._last = fragment is plan.last
         self._kind = plan.kind
-        #: Whether its changes are net as they are.
-        self._is_net = plan.comes_once
-        insert_only = self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM
+        #: Whether its changes are net as they are: no row comes twice, or none ever goes.
+        self._is_net = plan.comes_once or fragment.comes_early
+        insert_only = fragment.comes_early or (self._last and plan.comes_once and plan.kind is StreamKind.ISTREAM)
         root = root_join(fragment.root) if insert_only else None
         self._builder = Builder(fragment, memory, dictionary, root, stores, plan.forgetting, spill, tuning)
         self._root = self._builder.deltas(fragment.root)
@@ -85,17 +88,25 @@ class Machine:
         """Takes a step, and returns its results all at once."""
         return merged(self.blocks(inputs, until, arrivals), len(self.fragment.root.schema))
 
-    def blocks(self, inputs: Sequence[Deltas], until: int, arrivals: Ints | None = None) -> Blocks:
+    def blocks(
+        self,
+        inputs: Sequence[Deltas],
+        until: int,
+        arrivals: Ints | None = None,
+        closed: Mapping[str, int] = NOTHING_CLOSED,
+    ) -> Blocks:
         """Takes what arrived at each input (`plan.inputs`), and closes all instants before `until`.
 
         Yields the results in blocks, in the order of time, each before the next is computed. The step is complete when
         all of them have been taken. `arrivals` are the instants at which rows of any input stream arrived, for RSTREAM.
+        Where results come early (`plan.early`), they are in no order of time, and `closed` has by stream the first
+        instant that its own rows may still have.
         """
         for gauge in self.gauges:
             gauge.begin()
         for spill in self._spills:
             spill.begin_step()
-        arrived = self._inputs.step(inputs, until)
+        arrived = self._inputs.step(inputs, until, closed)
         due = Step(arrived if self._switching is None else self._switching.gated(arrived), until)
         in_parts = parts(due, self._part_rows, self._inputs.at_once)
         blocks = (self._step(part, arrivals if number == 0 else None) for number, part in enumerate(in_parts))

@@ -22,6 +22,7 @@ from penstock.algebra.relations import (
     walk_relations,
 )
 from penstock.plan.adaptivity import FULL, Adaptive
+from penstock.plan.early import Early
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.guards import Guard
 
@@ -55,6 +56,13 @@ class Fragment:
     shares: tuple[int, ...]
     guards: tuple[Guard, ...] = ()
     switch: Switch | None = None
+    #: How it gives results early, where that was asked for.
+    early: Early | None = None
+
+    @property
+    def comes_early(self) -> bool:
+        """Whether it takes rows whose instants are not closed."""
+        return self.early is not None and self.early.obstacle is None
 
     @property
     def cells(self) -> int:

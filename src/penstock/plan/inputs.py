@@ -53,6 +53,8 @@ class Input:
     #: Whether its rows wait until their instant is closed. Panes take rows in any order, a window that several queries
     #: read has a buffer of its own, and rows of other fragments and of tables are due when they arrive.
     waits: bool
+    #: The streams that have to close a row's instant before it is taken; None where all of the query have to.
+    awaited: tuple[str, ...] | None = None
 
     @property
     def has_bits(self) -> bool:
@@ -115,12 +117,13 @@ def counted_by(scan: Scan) -> Schema:
 
 def _together(fragment: Fragment, groups: Sequence[Sequence[int]]) -> Input:
     routes = [fragment.routes[leaves[0]] for leaves in groups]
-    if len(routes) == 1:
-        return Input((View(tuple(groups[0]), routes[0], routes[0].leaf.schema),), routes[0].leaf, waits=True)
     scans = [route.leaf for route in routes if isinstance(route.leaf, Scan)]
+    awaited = fragment.early.awaited(scans[0].stream.name) if fragment.early else None
+    if len(routes) == 1:
+        return Input((View(tuple(groups[0]), routes[0], scans[0].schema),), scans[0], waits=True, awaited=awaited)
     widest = with_columns_of(scans)
     views = []
     for leaves, route, scan in zip(groups, routes, scans, strict=True):
         columns = tuple(widest.schema[place] for place in positions(scan, widest))
         views.append(View(tuple(leaves), route, columns))
-    return Input(tuple(views), widest, waits=True)
+    return Input(tuple(views), widest, waits=True, awaited=awaited)

@@ -21,6 +21,7 @@ from penstock.closing.join_variables import is_monotone
 from penstock.effort import answering, nesting
 from penstock.elimination.running import running
 from penstock.plan.cutting import Cutter
+from penstock.plan.early import Early, early
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Dimension, Fragment, Plan, Route, leaves_of
 from penstock.plan.guards import Guard, Ruling, Rulings, rulings
@@ -49,7 +50,7 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     if cells == 1 and not any(isinstance(node, LinkMonitor | FallBack | Shared) for node in walk_relations(relation)):
         routes = tuple(Route(leaf, ()) for leaf in leaves_of(relation))
         whole = _guarded(Fragment(0, relation, routes, ()), ruled)
-        return Plan(query, (whole,), kind, once, forgetting)
+        return Plan(query, _with_early((whole,), kind, query), kind, once, forgetting)
     cutter = Cutter(cells, catalog)
     piece = cutter.piece(relation)
     if kind is StreamKind.RSTREAM:
@@ -59,7 +60,18 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
         piece = cutter.partitioned(piece, piece.relation.schema)
     cutter.finish(piece)
     fragments = tuple(_guarded(fragment, ruled) for fragment in cutter.fragments)
-    return Plan(query, fragments, kind, once, forgetting)
+    return Plan(query, _with_early(fragments, kind, query), kind, once, forgetting)
+
+
+def _with_early(fragments: tuple[Fragment, ...], kind: StreamKind | None, query: Query) -> tuple[Fragment, ...]:
+    """The fragments, of which the last says how results come early, if the query asks for it."""
+    if not query.early:
+        return fragments
+    *before, last = fragments
+    how = early(last.root, [route.leaf for route in last.routes], last.guards, kind)
+    if before and how.obstacle is None:
+        how = Early("its rows are exchanged between fragments")
+    return (*before, replace(last, early=how))
 
 
 def _guarded(fragment: Fragment, ruled: Rulings) -> Fragment:

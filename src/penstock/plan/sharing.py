@@ -110,7 +110,9 @@ NOTHING_SHARED = Sharing()
 
 
 def sharing(plans: Sequence[Plan]) -> Sharing:
-    """What plans that run together share. In several cells nothing: rows go to where their query wants them."""
+    """What plans that run together share. In several cells nothing: rows go to where their query wants them. Nor do
+    queries whose results come early: they take rows before others do.
+    """
     by_contents: dict[Hashable, list[tuple[int, Scan]]] = {}
     for number, plan in enumerate(plans):
         for scan in _stored(plan):
@@ -126,7 +128,7 @@ def sharing(plans: Sequence[Plan]) -> Sharing:
 
 def _stored(plan: Plan) -> list[Scan]:
     """The leaves whose windows are stored, and may be read by others."""
-    if len(plan.fragments) > 1 or plan.last.cells > 1:
+    if len(plan.fragments) > 1 or plan.last.cells > 1 or plan.last.comes_early:
         return []
     guarded = [plan.last.routes[guard.leaf].leaf for guard in plan.last.guards]
     return [scan for scan in _windows(plan.last.root, False) if not any(scan is leaf for leaf in guarded)]

@@ -19,6 +19,7 @@ from penstock.engines.planning import require_cells
 from penstock.errors import Origin, PenstockError
 from penstock.plan.adaptivity import FULL, Adaptive
 from penstock.plan.decisions import Decision, latest_decisions
+from penstock.plan.early import with_early
 from penstock.plan.explain import fragments_text
 from penstock.plan.forgetting import EAGER, Forgetting
 from penstock.plan.fragments import Plan
@@ -90,15 +91,20 @@ class Query:
             catalog = self._session.catalog
             return verdict_of(self.bound, catalog, self._origin)
 
-    def explain(self, cells: int | None = None) -> str:
-        """Returns the plan as a picture, and which joins are not run; with a number of cells the fragments, too."""
+    def explain(self, cells: int | None = None, *, early: bool = False) -> str:
+        """Returns the plan as a picture, and which joins are not run; with a number of cells its fragments too.
+
+        With `early` it says whether results can come before the watermark.
+        """
         with limited(self._effort):
             runs = running(self.bound, self._session.catalog)
+            asked = normalise(with_early(self.bound, early=early))
+            how = plan(asked, 1, self._session.catalog).last.early if asked.early else None
             planned = None
             if cells is not None:
                 require_cells(cells)
-                planned = plan(normalise(self.bound), cells, self._session.catalog)
-        picture = "\n".join([plan_text(runs.shown), *runs.lines()])
+                planned = plan(asked, cells, self._session.catalog)
+        picture = "\n".join([plan_text(runs.shown), *runs.lines(), *([] if how is None else [f"results: {how}"])])
         return picture if planned is None else f"{picture}\n\n{fragments_text(planned)}"
 
     def run(
@@ -106,6 +112,7 @@ class Query:
         *,
         cells: int = 1,
         horizon: int | None = None,
+        early: bool = False,
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
     ) -> Iterator[Any]:
@@ -114,6 +121,7 @@ class Query:
         A table has `_ts`, `_op` and the select list. `cells` are the parts into which state is cut; `horizon` is the
         last instant, in microseconds, and by default the largest timestamp. A query over `sysstream` yields what the
         other queries of the session have published so far.
+        With `early` results come as soon as their rows are there, in no order of time, where that changes none.
         """
         from penstock.engines.embedded_run import open_run  # noqa: PLC0415
         from penstock.monitor.control import Controls  # noqa: PLC0415
@@ -126,7 +134,7 @@ class Query:
         handed = {name: collected(name, data) for name, data in self._session.data.items()}
         with limited(self._effort):
             running = open_run(
-                [self.bound],
+                [with_early(self.bound, early=early)],
                 self._session.catalog,
                 handed,
                 cells=cells,
@@ -158,6 +166,7 @@ class Query:
         memory: int | str | None = None,
         scheduling: str = "chain",
         idle: int | str | timedelta | None = None,
+        early: bool = False,
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
     ) -> OpenQuery:
@@ -166,6 +175,7 @@ class Query:
         `memory` is what waiting rows may take, such as '512MB', and `scheduling` says which of them are worked on
         first: 'chain', 'greedy' or 'fifo'. Time goes on without a stream that has been quiet for `idle`, such as
         '30 SECONDS'.
+        With `early` results come as soon as their rows are there, in no order of time, where that changes none.
 
         >>> import penstock, pyarrow as pa
         >>> session = penstock.Session()
@@ -184,7 +194,8 @@ class Query:
         catalog = self._session.catalog
         handed = {name: collected(name, data) for name, data in self._session.data.items() if not is_live(data)}
         with limited(self._effort):
-            planned = self._planned = plan_of(self.bound, catalog, cells, forgetting, adaptive)
+            asked = with_early(self.bound, early=early)
+            planned = self._planned = plan_of(asked, catalog, cells, forgetting, adaptive)
         run = open_queued(planned, catalog, handed, horizon, self._admitted.bound.size, idle=idle_time(idle))
         self._metrics, self._started = [], None
         self._controls = Controls([run.engine])
@@ -255,11 +266,12 @@ class Query:
 
         return together(self.run(cells=cells, horizon=horizon), self.schema)
 
-    def dataframe(self, *, cells: int | None = None) -> Any:
+    def dataframe(self, *, cells: int | None = None, early: bool = False) -> Any:
         """Returns the query as a streaming DataFrame: `_ts`, `_op`, then the select list.
 
         State is cut into `cells`, by default as many as Spark has cores. Once the DataFrame is started, `metrics` says
         what it does; of several, the one that was made last.
+        With `early` results come as soon as their rows are there, in no order of time, where that changes none.
 
         ```python
         session = penstock.Session(spark)
@@ -276,7 +288,7 @@ class Query:
         self._admit()
         self._refuse_sysstream()
         cells = self._session.spark.sparkContext.defaultParallelism if cells is None else cells
-        planned, streams, tables = self._frames(cells, EAGER, FULL)
+        planned, streams, tables = self._frames(cells, EAGER, FULL, early=early)
         observation, history = observer(self._session.spark).history(self.name)
         frame = build(
             self.bound, self._session.catalog, streams, tables, cells, planned=planned, observation=observation
@@ -293,6 +305,7 @@ class Query:
         until_done: bool = False,
         horizon: int | None = None,
         idle: int | str | timedelta | None = None,
+        early: bool = False,
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
     ) -> RunningQuery:
@@ -301,6 +314,7 @@ class Query:
         Results are written exactly once: started again with the same `checkpoint`, it continues where it ended. With
         `until_done` it reads what there is, closes time at the `horizon`, and ends; otherwise it waits for new rows,
         and goes on without a stream that has been quiet for `idle`, such as '30 SECONDS'.
+        With `early` results come as soon as their rows are there, in no order of time, where that changes none.
 
         ```python
         from pathlib import Path
@@ -329,7 +343,7 @@ class Query:
         self._refuse_sysstream()
         spark = self._session.spark
         cells = spark.sparkContext.defaultParallelism if cells is None else cells
-        planned, streams, tables = self._frames(cells, forgetting, adaptive)
+        planned, streams, tables = self._frames(cells, forgetting, adaptive, early=early)
         running = self._started = start(
             self.bound,
             self._session.catalog,
@@ -382,7 +396,7 @@ class Query:
         return Metrics(self._metrics)
 
     def _frames(
-        self, cells: int, forgetting: Forgetting, adaptive: Adaptive
+        self, cells: int, forgetting: Forgetting, adaptive: Adaptive, *, early: bool
     ) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
         """Returns the plan, and the DataFrames of the streams and of the tables that the plan reads."""
         from penstock.engines.planning import plan_of  # noqa: PLC0415
@@ -390,7 +404,7 @@ class Query:
 
         catalog = self._session.catalog
         with limited(self._effort):
-            planned = plan_of(self.bound, catalog, cells, forgetting, adaptive)
+            planned = plan_of(with_early(self.bound, early=early), catalog, cells, forgetting, adaptive)
         return planned, *frames_of(planned, catalog, self._session.spark, self._session.data)
 
     def _repr_html_(self) -> str:

@@ -148,6 +148,8 @@ def _create_query(statement: CreateQuery, tall: bool) -> str:
         return f"{query}\n{allow}" if allow else query
     head = _create("QUERY", statement.creation, statement.name)
     options = [f"adaptive = '{statement.options.adaptive}'"] if statement.options.adaptive else []
+    if statement.options.early is not None:
+        options.append(f"early = '{'on' if statement.options.early else 'off'}'")
     options += [f"plan = '{tree_text(tree)}'" for tree, _ in statement.options.trees]
     with_ = f"WITH ({', '.join(options)})" if options else ""
     return f"{' '.join(filter(None, [head, with_, allow]))} AS\n{query}"

@@ -76,15 +76,15 @@ def bind_root(name: str, statement: CreateQuery, env: Environment) -> Query:
         kind = StreamKind.ON_CLOSE
     root = ToStream(kind, relation) if kind else relation
     query = Query(name, root, statement.allow_unbounded, current_zone(), statement.options.adaptive, approximate)
-    return _with_trees(query, statement.options, env)
+    return _with_options(query, statement.options, env)
 
 
-def _with_trees(query: Query, options: QueryOptions, env: Environment) -> Query:
-    """The query with the trees of joins that it names, each of which is about one of its joins."""
+def _with_options(query: Query, options: QueryOptions, env: Environment) -> Query:
+    """The query with what it says of its run; of trees of joins, each is about one of its joins."""
     for tree, place in options.trees:
         if fault := no_join_of(tree, query):
             env.diagnostics.fail(*fault, place)
-    return replace(query, trees=tuple(tree for tree, _ in options.trees))
+    return replace(query, trees=tuple(tree for tree, _ in options.trees), early=options.early)
 
 
 def _ends_in_groups(tree: Tree) -> bool:

@@ -180,8 +180,8 @@ class StatementParser(ConstraintParser):
     def read_query_option(self, options: QueryOptions) -> QueryOptions:
         key = self._take_word("an option's name")
         named = self._prev
-        if key.lower() == "adaptive" and options.adaptive is not None:
-            self.fault("the option adaptive is given twice", "leave one of them out", token=named)
+        if key.lower() in ("adaptive", "early") and getattr(options, key.lower()) is not None:
+            self.fault(f"the option {key.lower()} is given twice", "leave one of them out", token=named)
         self._match(TokenType.EQ)
         token = self._curr
         match key.lower():
@@ -191,6 +191,12 @@ class StatementParser(ConstraintParser):
                     self.fault("expected how far the query adapts", f"write {', '.join(map(repr, ADAPTIVE_MODES))}")
                 self._advance()
                 return replace(options, adaptive=mode)
+            case "early":
+                how = token.text.lower() if token else ""
+                if how not in ("on", "off"):
+                    self.fault("expected whether results come early", "write 'on' or 'off'")
+                self._advance()
+                return replace(options, early=how == "on")
             case "plan":
                 if not token or token.token_type is not TokenType.STRING:
                     self.fault("expected a tree of joins", "write WITH (plan = '((a b) c)')")
@@ -200,7 +206,7 @@ class StatementParser(ConstraintParser):
                 except ValueError as reason:
                     self.fault(f"this is no tree of joins: {reason}", "write WITH (plan = '((a b) c)')", token=token)
                 return replace(options, trees=(*options.trees, (tree, Span(token.start, token.end + 1))))
-        self.fault(f"a query has no option {key}", "its options are adaptive and plan", token=named)
+        self.fault(f"a query has no option {key}", "its options are adaptive, early and plan", token=named)
 
     def read_create_assertion(self, creation: Creation) -> CreateAssertion:
         """`FOR stream variable, ... [WHERE premise] THEN [EXISTS stream variable, ... WHERE] conclusion ...`."""

@@ -152,9 +152,12 @@ class QueryClauses:
 
 @dataclass(frozen=True, slots=True)
 class QueryOptions:
-    """What WITH (...) says of a query: how far it adapts, and trees of joins by which it runs, with their places."""
+    """What WITH (...) says of a query: how far it adapts, whether results come early, and trees of joins by which it
+    runs, with their places.
+    """
 
     adaptive: str | None = None
+    early: bool | None = None
     trees: tuple[tuple[TreeJoin, Span], ...] = ()
 
 

@@ -171,7 +171,8 @@ def changed_query(found: str = "", zone: str = "") -> PenstockError:
         )
     return PenstockError(
         "the query, its streams, functions, horizon or number of cells changed since the checkpoint was written",
-        "start with a new checkpoint folder, or put back what was changed: --spill and Penstock's version count, too",
+        "start with a new checkpoint folder, or put back what was changed: --spill, --early and Penstock's version "
+        "count, too",
     )
 
 
@@ -218,13 +219,14 @@ class CellStep:
         received = [opened(data, schemas, self._live.dictionary) for data in packets]
         self._read_time(received)
         self._read_settings(received)
-        if self.clock.until > 0 and not self._has_tables:
+        if (self.clock.until > 0 or self._fragment.comes_early) and not self._has_tables:
             tables = self._work.tables.get(self._address, ())
             received += [opened(data, schemas, self._live.dictionary) for data in tables]
             self._has_tables = True
         arrivals = self._arrivals(received)
         arrived = [self._arrived(received, number) for number in range(len(schemas))]
-        blocks = self._live.machine.blocks(arrived, self.clock.until, arrivals)
+        closed = self.clock.reached(self._work.delays)
+        blocks = self._live.machine.blocks(arrived, self.clock.until, arrivals, closed)
         yield from self._results(blocks) if self._fragment is self._work.plan.last else self._exchanged(blocks)
         sweep(self._live.dictionary, [self._live.machine])
         yield CellRow(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, self._is_clock))

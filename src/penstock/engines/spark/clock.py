@@ -66,12 +66,16 @@ class Clock:
 
     def _go_on(self, delays: Mapping[str, int]) -> None:
         """Closes the instants that no stream which is not idle leaves open; if all are idle, those that one closes."""
-        reached = {name: earliest(progress.newest, delays[name]) for name, progress in self.streams.items()}
+        reached = self.reached(delays)
         awake = [closed for name, closed in reached.items() if name not in self.idle]
         if not self.closed and reached:
             self.until = max(self.until, min(awake) if awake else max(reached.values()))
             for name in self.idle:
                 self.streams[name].closed = self.until
+
+    def reached(self, delays: Mapping[str, int]) -> dict[str, int]:
+        """Returns by stream the first instant that its own rows may still have."""
+        return {name: earliest(progress.newest, delays[name]) for name, progress in self.streams.items()}
 
     def close(self, horizon: int | None, own: Collection[str]) -> None:
         """Closes all instants up to the horizon: by default the largest timestamp of the query's own streams."""

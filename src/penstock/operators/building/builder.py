@@ -103,6 +103,8 @@ class Builder:
         #: The folder for rows that are put on disk.
         self.spill = spill
         self.routes, self.shares = fragment.routes, fragment.shares
+        #: Whether rows are taken in no order of time.
+        self.comes_early = fragment.comes_early
         #: The join whose results are only inserted: no reader needs to know when they are deleted.
         self.insert_only = insert_only
         self.leaves = [route.leaf for route in fragment.routes]

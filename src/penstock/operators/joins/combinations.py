@@ -55,16 +55,22 @@ class Combinations(NamedTuple):
     events: Events
     #: How often each counts, if not once.
     weights: Ints | None = None
+    #: The instant of each, where that is not the one of the event that found it.
+    times: Ints | None = None
 
     def deltas(self) -> Deltas:
         """What comes and goes."""
         places = self.order[self.by - 1]
         signs = self.events.signs[places]
-        return Deltas(self.events.ts[places], signs if self.weights is None else signs * self.weights, self.rows)
+        times = self.events.ts[places] if self.times is None else self.times
+        return Deltas(times, signs if self.weights is None else signs * self.weights, self.rows)
 
     def take(self, some: Some) -> Combinations:
         weights = None if self.weights is None else self.weights[some]
-        return self._replace(slots=self.slots[some], by=self.by[some], rows=self.rows[some], weights=weights)
+        times = None if self.times is None else self.times[some]
+        return self._replace(
+            slots=self.slots[some], by=self.by[some], rows=self.rows[some], weights=weights, times=times
+        )
 
     def matches(self) -> Deltas:
         """The combinations as matches of the first input's rows, by their slots."""

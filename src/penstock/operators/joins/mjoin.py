@@ -68,12 +68,15 @@ class JoinCore(IndexedInputs):
         paths: Paths,
         *,
         insert_only: bool = False,
+        in_any_order: bool = False,
         indexed: Iterable[tuple[int, tuple[int, ...]]] = (),
         counted: Counted = _NOTHING_COUNTED,
         keys: Sequence[Key] = (),
         cached: Collection[int] = (),
     ) -> None:
         """`paths` are used as long as the state has no others, and nothing is chosen. `keys` are those of inputs.
+
+        `in_any_order`: that rows come in no order of time. Then a combination is of the instant of its latest row.
 
         `indexed`: inputs and variables by which rows are found, besides those that the join itself probes.
 
@@ -88,6 +91,7 @@ class JoinCore(IndexedInputs):
         lasting = probed(self.first_probes) | more if more else set()
         super().__init__(memory, inputs, lasting, has_residual=residual is not None)
         self._insert_only = insert_only
+        self._in_any_order = in_any_order
         #: Of each input's events of this step, the hashes by which they are probed first.
         self._hashes: dict[int, Ints] = {}
         self._tests = ResidualTests(inputs, residual)
@@ -236,8 +240,16 @@ class JoinCore(IndexedInputs):
             for slots, by in self._listed(probing, events, brings, decided):
                 passes = self._tests.passing(slots, partial(_sources, probers, by), tables[0])
                 kept, of = (slots, by) if passes is None else (slots[passes], by[passes])
-                yield Combinations(kept, of, self._shown.rows(kept, tables[0]), order, together)
+                times = self._latest(kept) if self._in_any_order else None
+                yield Combinations(kept, of, self._shown.rows(kept, tables[0]), order, together, times=times)
         self._settle([e.take(new) for e, new in zip(events, brings, strict=True)], visibility)
+
+    def _latest(self, slots: Ints) -> Ints:
+        """The latest instant of the rows of each combination."""
+        latest: Ints = np.maximum.reduce(
+            [source.store.starts[slots[:, number]] for number, source in enumerate(self.inputs)]
+        )
+        return latest
 
     def _sample(
         self, events: list[Events], numbers: Ints, visibility: list[Int32s], since: Ints, tables: tuple[Ints, Ints]

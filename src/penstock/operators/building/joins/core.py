@@ -56,6 +56,7 @@ def build_core(
         shown,
         paths_of(join),
         insert_only=insert_only,
+        in_any_order=build.comes_early,
         indexed=indexed,
         counted=_counted(parts, join),
         keys=keys_of(join),

@@ -39,8 +39,9 @@ def purging_join(build: Builder, node: PhysicalJoin, columns: Schema) -> BlockNo
     core = build_core(build, node, columns, parts, insert_only=insert_only, indexed=purge_indexes(node))
     windows = {number: own.window for number, own in inputs.items()}
     purge = _purge(build, node, core, windows, retracts=not insert_only and not is_monotone(node))
-    # What a row joins may be on disk: then all rows are admitted.
-    admission = Admission(node, core, tuple(windows) if purge.spill is None else ())
+    # What a row joins may be on disk, or come later in no order of time: then all rows are admitted.
+    admits_all = purge.spill is not None or build.comes_early
+    admission = Admission(node, core, () if admits_all else tuple(windows))
     return _purging(build, PurgingJoin(core, windows, purge, admission), node, inputs, parts)
 
 
