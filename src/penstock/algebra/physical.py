@@ -209,6 +209,11 @@ def _union_all(relation: SetOp, needed: Needed) -> Relation:
 
 
 def _join(operands: tuple[Relation, ...], on: tuple[Expr, ...], needed: Needed) -> Join:
+    indexable = _indexable(operands, on, needed)
+    return replace(indexable, operands=tuple(_with_partners(operand, indexable.on) for operand in indexable.operands))
+
+
+def _indexable(operands: tuple[Relation, ...], on: tuple[Expr, ...], needed: Needed) -> Join:
     """Sides of equalities that are expressions of one input become columns of it, so that they can be indexed."""
     computed: list[list[Output]] = [[] for _ in operands]
 
@@ -225,8 +230,7 @@ def _join(operands: tuple[Relation, ...], on: tuple[Expr, ...], needed: Needed) 
 
     on = tuple(Compare(Comparator.EQ, *map(as_column, c.parts)) if _is_cross_equality(c, operands) else c for c in on)
     read = needed | _read(on)
-    found = tuple(_computing(o, tuple(extra), read) for o, extra in zip(operands, computed, strict=True))
-    return Join(tuple(_with_partners(operand, _compared(operand.schema, on)) for operand in found), on)
+    return Join(tuple(_computing(o, tuple(extra), read) for o, extra in zip(operands, computed, strict=True)), on)
 
 
 def _computing(operand: Relation, extra: tuple[Output, ...], read: Needed) -> Relation:
@@ -251,20 +255,23 @@ def _owner(expr: Expr, operands: tuple[Relation, ...]) -> int | None:
 
 
 def _semi_join(relation: SemiJoin | AntiJoin, needed: Needed) -> Relation:
-    left, right, on = relation.left, relation.right, relation.on
-    kind = SemiJoin if isinstance(relation, SemiJoin) else AntiJoin
-    joined = _join((left, right), on, needed)
-    matched = tuple(c for c in joined.operands[1].schema if c in _read(joined.on))
-    distinct = Distinct(_exactly(_where_known(joined.operands[1], _compared(matched, joined.on)), matched))
-    return kind(joined.operands[0], distinct, joined.on)
+    """A row without a match is in the result of an anti-join, so only the right side may go without such rows."""
+    joined = _indexable((relation.left, relation.right), relation.on, needed)
+    (left, right), on = joined.operands, joined.on
+    matched = tuple(c for c in right.schema if c in _read(on))
+    distinct = Distinct(_exactly(_where_known(right, _compared(matched, on)), matched))
+    if isinstance(relation, AntiJoin):
+        return AntiJoin(left, distinct, on)
+    return SemiJoin(_with_partners(left, on), distinct, on)
 
 
-def _with_partners(relation: Relation, compared: tuple[Column, ...]) -> Relation:
+def _with_partners(relation: Relation, on: tuple[Expr, ...]) -> Relation:
     """An input of a join; of groups, distinct values and unions without those that match nothing."""
     below = relation
     while isinstance(below, Keep | Project | Select) and not isinstance(below, Shared):
         below = below.input
-    return _where_known(relation, compared) if isinstance(below, SetOp | Distinct | Aggregate) else relation
+    is_computed = isinstance(below, SetOp | Distinct | Aggregate)
+    return _where_known(relation, _compared(relation.schema, on)) if is_computed else relation
 
 
 def _compared(schema: Iterable[Column], on: tuple[Expr, ...]) -> tuple[Column, ...]:
