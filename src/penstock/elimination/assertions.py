@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.catalog import AssertionDef, Catalog, StreamDef
 from penstock.elimination.conditions import Beyond
@@ -159,8 +159,14 @@ def _minimal(theory: Sequence[Constraint], goal: Constraint, names: frozenset[st
 
 
 def _redundant(catalog: Catalog, assertions: Iterable[AssertionDef]) -> Iterator[Redundant]:
+    theory = theory_of(catalog)
     for assertion in assertions:
-        found = implication(assertion, catalog)
+        goal = goal_of(assertion, catalog)
+        if isinstance(goal, Beyond):
+            continue
+        # It is in the theory as it is asked for. What the theory says of keys depends on the columns of both.
+        others = tuple(constraint for constraint in theory.constraints if constraint != goal)
+        found = _asked(goal, replace(theory, constraints=others), catalog)
         if found.answer is Answer.IMPLIED:
             yield Redundant(assertion.name, found.leans_on)
 
