@@ -21,4 +21,5 @@ def test_the_page_is_what_the_docstrings_say() -> None:
 
 def test_every_public_name_is_on_the_page() -> None:
     named = {name for names in PAGE.values() for name in names}
+    assert dir(penstock) == sorted(penstock.__all__)
     assert {*penstock.__all__} - {"__version__"} == {name for name in named if "." not in name}

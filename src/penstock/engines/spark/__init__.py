@@ -13,5 +13,5 @@ from penstock.errors import PenstockError
 if find_spec("pyspark") is None:
     raise PenstockError(
         "PySpark is not installed",
-        "run pip install 'penstock[spark]', or use --engine embedded, which does not need it",
+        "run pip install 'penstock[spark]'; without it queries of SQL run in this process, with --engine embedded",
     )
