@@ -4,7 +4,7 @@
 | ---------------- | --------------------------------------------------------------- |
 | `functions.py`   | which functions there are, and how a call is typed              |
 | `expressions.py` | scalar expressions                                              |
-| `relations.py`   | streams, windows, relations, and the way back to streams        |
+| `relations/`     | streams, windows, relations, and the way back to streams        |
 | `printing.py`    | expressions as SQL, plans as pictures and as JSON               |
 | `predicates.py`  | conjuncts as equalities, bounds and differences of columns      |
 | `rewrites/`      | the normal form that the theories read: one rule per file       |

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from penstock.algebra.functions import ALL_FUNCTIONS
 from penstock.algebra.zones import DEFAULT, ZONED_FUNCTIONS
@@ -173,11 +173,16 @@ class Compare(Expr):
 
 
 @dataclass(frozen=True, slots=True)
-class And(Expr):
+class _Connective(Expr):
+    """What AND and OR share."""
+
     args: tuple[Expr, ...]
 
     def __post_init__(self) -> None:
-        require(len(self.args) > 1 and all(arg.type == BOOLEAN for arg in self.args), "AND takes booleans")
+        require(
+            len(self.args) > 1 and all(arg.type == BOOLEAN for arg in self.args),
+            f"{type(self).__name__.upper()} takes booleans",
+        )
 
     @property
     def type(self) -> Type:
@@ -187,27 +192,18 @@ class And(Expr):
     def parts(self) -> tuple[Expr, ...]:
         return self.args
 
-    def with_parts(self, parts: tuple[Expr, ...]) -> And:
-        return And(parts)
+    def with_parts(self, parts: tuple[Expr, ...]) -> Self:
+        return type(self)(parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Or(Expr):
-    args: tuple[Expr, ...]
+class And(_Connective):
+    pass
 
-    def __post_init__(self) -> None:
-        require(len(self.args) > 1 and all(arg.type == BOOLEAN for arg in self.args), "OR takes booleans")
 
-    @property
-    def type(self) -> Type:
-        return BOOLEAN
-
-    @property
-    def parts(self) -> tuple[Expr, ...]:
-        return self.args
-
-    def with_parts(self, parts: tuple[Expr, ...]) -> Or:
-        return Or(parts)
+@dataclass(frozen=True, slots=True)
+class Or(_Connective):
+    pass
 
 
 @dataclass(frozen=True, slots=True)
