@@ -52,8 +52,18 @@ class _Answer:
         self.known: dict[Any, Any] = {}
 
 
+class _Pool:
+    """The steps that are left of what several answers share."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+
 _LIMIT: ContextVar[int] = ContextVar("penstock_effort_limit", default=STEPS)
 _ANSWER: ContextVar[_Answer | None] = ContextVar("penstock_effort_answer", default=None)
+_POOL: ContextVar[_Pool | None] = ContextVar("penstock_effort_pool", default=None)
 _ON_LARGE_STACK: ContextVar[bool] = ContextVar("penstock_effort_on_large_stack", default=False)
 
 
@@ -83,6 +93,40 @@ def answering() -> Iterator[None]:
         yield
     finally:
         _ANSWER.reset(token)
+
+
+@contextmanager
+def pooled() -> Iterator[None]:
+    """What is worked out `from_pool` inside takes half of the limit together: a text may have very many queries."""
+    token = _POOL.set(_Pool(_LIMIT.get() // 2))
+    try:
+        yield
+    finally:
+        _POOL.reset(token)
+
+
+@contextmanager
+def from_pool(steps: int) -> Iterator[None]:
+    """One answer of so many steps at most, and of no more than the pool has left, if there is one.
+
+    >>> with limited(20), pooled():
+    ...     for _ in range(3):
+    ...         with from_pool(6):
+    ...             spend(5)
+    Traceback (most recent call last):
+    ...
+    penstock.effort.OutOfEffort: there is no answer within 0 steps of work
+    hint: raise --effort, or split the query
+    """
+    pool = _POOL.get() or _Pool(steps)
+    with limited(min(steps, pool.left)), answering():
+        answer = _ANSWER.get()
+        assert answer is not None
+        before = answer.left
+        try:
+            yield
+        finally:
+            pool.left = max(0, pool.left - before + answer.left)
 
 
 def spend(steps: int = 1) -> None:

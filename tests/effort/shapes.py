@@ -388,6 +388,17 @@ def statements(n: int) -> str:
     return STREAMS + numbered(n, lambda i: f"CREATE VIEW v{i} AS SELECT a FROM s WHERE a > {i};", "\n")
 
 
+def unsafe_joins(n: int) -> str:
+    return _many(10) + numbered(
+        n,
+        lambda i: (
+            f"CREATE QUERY q{i} AS SELECT r{i % 10}.a FROM r{i % 10}, r{(i + 3) % 10} "
+            f"WHERE r{i % 10}.a = r{(i + 3) % 10}.b AND r{i % 10}.b > {i};"
+        ),
+        "\n",
+    )
+
+
 def broken_statements(n: int) -> str:
     return STREAMS + numbered(n, lambda i: f"CREATE VIEW v{i} AS SELECT nowhere{i} FROM s;", "\n")
 
@@ -593,6 +604,7 @@ SHAPES: dict[str, Shape] = {
     "assertions": assertions,
     "queries": queries,
     "unsafe queries": unsafe_queries,
+    "unsafe joins": unsafe_joins,
     "views": statements,
     "broken statements": broken_statements,
     "unparsable statements": unparsable_statements,

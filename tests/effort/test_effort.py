@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +115,17 @@ def test_advice_that_takes_too_many_steps_is_left_out() -> None:
     assert verdict.unanswered is None
     assert not verdict.safe
     assert not verdict.advice.complete
+
+
+def test_the_advice_on_all_queries_of_a_file_is_limited_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "q.sql"
+    file.write_text(SHAPES["unsafe joins"](8))
+    assert main(["check", str(file), "--effort", "40000"]) == 1
+    said = capsys.readouterr().out
+    assert said.count("any of these would make it safe") in range(1, 8)
+    assert said.rstrip().endswith("raise --effort, or check it alone")
 
 
 def test_numbers_that_nobody_can_read_are_not_written() -> None:

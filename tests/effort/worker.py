@@ -15,6 +15,7 @@ from collections.abc import Callable
 from penstock.algebra.printing import plan_json, plan_text
 from penstock.algebra.rewrites import normalise
 from penstock.catalog import Catalog
+from penstock.effort import pooled
 from penstock.errors import PenstockError, SqlError
 from penstock.plan.planner import plan
 from penstock.register import check_query, verdict_json, verdict_text
@@ -25,11 +26,12 @@ from tests.sql.mutations import numbered_mutant
 
 def check(script: Script) -> str:
     said = []
-    for query in script.queries:
-        verdict = check_query(query, script.catalog, script.origin(query))
-        verdict_text(verdict, explain=True)
-        verdict_json(verdict)
-        said.append(verdict.message)
+    with pooled():
+        for query in script.queries:
+            verdict = check_query(query, script.catalog, script.origin(query))
+            verdict_text(verdict, explain=True)
+            verdict_json(verdict)
+            said.append(verdict.message)
     return _shown(said)
 
 

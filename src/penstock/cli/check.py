@@ -17,7 +17,7 @@ from penstock.cli.arguments import add_effort, add_functions, add_time_zone, at_
 from penstock.cli.files import JSON_SCHEMA, NO_QUERY, bound_script, error_json, print_errors
 from penstock.cli.printing import say
 from penstock.cli.witness import print_written, write_witness
-from penstock.effort import limited
+from penstock.effort import limited, pooled
 from penstock.elimination import AssertionNotice, Contradictory, assertion_notices, notice_json, verdict_of
 from penstock.register import Verdict, verdict_json, verdict_text
 from penstock.sql import Script
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     for number, file in enumerate(files):
         if len(files) > 1 and not args.json:
             say(f"{'' if number == 0 else chr(10)}{file}:")
-        with limited(args.effort):
+        with limited(args.effort), pooled():
             worst = max(worst, _run(argparse.Namespace(**{**vars(args), "file": file}), reports))
     if args.json:
         whole = reports[0] if len(files) == 1 else {"schema": JSON_SCHEMA, "files": [*_named(files, reports)]}

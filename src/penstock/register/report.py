@@ -68,9 +68,16 @@ def _pointed(state: State, origin: Origin | None) -> str:
     return str(SqlError(written(state.because), None, origin.source, span))
 
 
+#: What is said where the search for advice has ended without any.
+_NO_ADVICE = (
+    "what would make it safe was not found within the work that advice may take: raise --effort, or check it alone"
+)
+
+
 def _advice(verdict: Verdict) -> list[str]:
     if not verdict.actions:
-        return []
+        is_known = verdict.advice.complete or verdict.unanswered is not None
+        return [] if is_known else [_NO_ADVICE]
     lines = ["any of these would make it safe:"]
     for number, action in enumerate(verdict.actions, start=1):
         first, *rest = _shown(action)

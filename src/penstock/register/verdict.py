@@ -6,7 +6,8 @@ theory bounds is called unbounded, though a cleverer plan might do; with a witne
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -20,7 +21,7 @@ from penstock.closing.evidence import REMEMBERED
 from penstock.closing.finite import contradicts, truths
 from penstock.closing.proof import Proof
 from penstock.closing.retention import listed
-from penstock.effort import STEPS, OutOfEffort, TooDeep, answering, limit, limited, nesting
+from penstock.effort import STEPS, OutOfEffort, TooDeep, answering, from_pool, limit, limited, nesting
 from penstock.errors import Origin, PenstockError
 from penstock.register.advice import Advice, advice
 from penstock.register.states import State, StatefulOperator, Theory
@@ -122,7 +123,7 @@ class Verdict:
     @cached_property
     def empty(self) -> bool:
         """Whether its conditions contradict each other somewhere, so that nothing ever comes out of that part."""
-        return bool(self._worked_out(lambda: _is_empty(self.query)))
+        return bool(self._worked_out(lambda: _is_empty(self.query), _alone))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -158,7 +159,7 @@ class Verdict:
     def advice(self) -> Advice:
         if self.safe or self.unanswered is not None:
             return Advice()
-        found = self._worked_out(lambda: self.advise(self.query, self.catalog, self.unbounded))
+        found = self._worked_out(lambda: self.advise(self.query, self.catalog, self.unbounded), from_pool)
         return Advice(complete=False) if found is None else found
 
     @cached_property
@@ -166,12 +167,12 @@ class Verdict:
         if self.safe or self.unanswered is not None:
             return None
         proved = tuple(state for state in self.unbounded if not state.is_shortfall)
-        return self._worked_out(lambda: witness(self.query, self.catalog, proved))
+        return self._worked_out(lambda: witness(self.query, self.catalog, proved), _alone)
 
-    def _worked_out(self, work: Callable[[], T]) -> T | None:
+    def _worked_out(self, work: Callable[[], T], within: Callable[[int], AbstractContextManager[None]]) -> T | None:
         """What a safe answer does not need is left out where it takes too much work."""
         try:
-            with limited(self.effort // _FOR_MORE), answering():
+            with within(self.effort // _FOR_MORE):
                 return nesting(work)()
         except (OutOfEffort, TooDeep):
             return None
@@ -218,6 +219,12 @@ def _awaiting(name: str, keys: tuple[str, ...]) -> str:
     null = f"{' and '.join(keys)} {'is' if len(keys) == 1 else 'are'} NULL"
     kept = f"what it keeps where {null} goes only after a punctuation with NULL"
     return f"{name}: {kept}: if none arrives, its state will grow. NOT NULL, or WHERE ... IS NOT NULL, rules it out"
+
+
+@contextmanager
+def _alone(steps: int) -> Iterator[None]:
+    with limited(steps), answering():
+        yield
 
 
 def _is_guarded(lean: str, state: State) -> bool:
