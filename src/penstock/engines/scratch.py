@@ -5,6 +5,8 @@ A process that ends in any other way removes its own. The next one that needs su
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
 import shutil
 import tempfile
@@ -22,3 +24,15 @@ def scratch_prefix() -> str:
         if found is not None and is_dead(found[1]):
             shutil.rmtree(folder, ignore_errors=True)
     return f"penstock-{owner()}-"
+
+
+def scratch_folder() -> Path:
+    """Makes a temporary folder that is removed when this process ends."""
+    folder, maker = Path(tempfile.mkdtemp(prefix=scratch_prefix())), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == maker:  # a forked process ends on its own
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder

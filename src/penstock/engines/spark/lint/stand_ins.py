@@ -5,7 +5,6 @@ A verdict depends on the columns of a source, not on its rows, so that an empty 
 
 from __future__ import annotations
 
-import tempfile
 from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -13,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from penstock.engines.scratch import scratch_folder
 from penstock.engines.spark.lint.guard import Guard
 
 #: The columns of sources that have always the same.
@@ -65,8 +65,7 @@ def _or_stand_in(name: str, method: Any) -> Any:
             if columns is None:
                 raise
             spark = SparkSession.active()
-            folder = tempfile.mkdtemp(prefix="penstock-lint-")
-            return spark.readStream.schema(columns).format("json").load(folder)
+            return spark.readStream.schema(columns).format("json").load(str(scratch_folder()))
         return found
 
     return read
