@@ -29,10 +29,14 @@ class Program:
 PROGRAMS: dict[str, Program] = {}
 
 
-def program(name: str, mode: str = "append", finite: tuple[str, ...] = ()) -> Callable[[Build], Build]:
+def program(
+    name: str, mode: str = "append", finite: tuple[str, ...] = (), *, among: dict[str, Program] = PROGRAMS
+) -> Callable[[Build], Build]:
+    """Adds the program below it, or that it is called with, to others."""
+
     def add(build: Build) -> Build:
-        assert name not in PROGRAMS, name
-        PROGRAMS[name] = Program(build, mode, finite)
+        assert name not in among, name
+        among[name] = Program(build, mode, finite)
         return build
 
     return add
@@ -58,12 +62,12 @@ program("a broadcast static join")(lambda s: s.events().join(F.broadcast(s.table
 program("a sample")(lambda s: s.events().sample(0.5))
 program("repartition and select")(lambda s: s.events().repartition(2, "id").select("id"))
 program("na.fill")(lambda s: s.events().na.fill({"kind": "none"}))
-program("mapInPandas")(lambda s: s.events().mapInPandas(_same, SCHEMA))
+program("mapInPandas")(lambda s: s.events().mapInPandas(unchanged, SCHEMA))
 program("a python udf")(lambda s: s.events().select(F.udf(lambda v: v + 1, "long")("id").alias("next")))
 program("limit")(lambda s: s.events().limit(5))
 
 
-def _same(frames):  # type: ignore[no-untyped-def]
+def unchanged(frames):  # type: ignore[no-untyped-def]
     yield from frames
 
 
@@ -209,14 +213,14 @@ program("a watermark after a static join")(
 program("a window after mapInPandas")(
     lambda s: (
         s.events(None)
-        .mapInPandas(_same, SCHEMA)
+        .mapInPandas(unchanged, SCHEMA)
         .withWatermark("ts", "10 minutes")
         .groupBy(F.window("ts", W), "user")
         .count()
     )
 )
 program("mapInPandas after the watermark", "update")(
-    lambda s: s.events().mapInPandas(_same, SCHEMA).groupBy(F.window("ts", W), "user").count()
+    lambda s: s.events().mapInPandas(unchanged, SCHEMA).groupBy(F.window("ts", W), "user").count()
 )
 program("a window of kafka's own timestamp")(
     lambda s: s.kafka().withWatermark("timestamp", "10 minutes").groupBy(F.window("timestamp", W), "key").count()
@@ -346,14 +350,14 @@ program("rollup starting with the window", "update")(lambda s: s.events().rollup
 program("cube of a declared key", "update", ("kind",))(lambda s: s.events().cube("kind", F.window("ts", W)).count())
 program("cube without the window", "update")(lambda s: s.events().cube("user", "kind").count())
 program("rollup of two windows' sets", "update")(
-    lambda s: _sql(
+    lambda s: sql_over_events(
         s,
         "SELECT w, user, count(*) FROM (SELECT window(ts, '1 hour') AS w, user, kind FROM e) "
         "GROUP BY GROUPING SETS ((w, user), (w))",
     )
 )
 program("grouping sets without the window", "update")(
-    lambda s: _sql(
+    lambda s: sql_over_events(
         s,
         "SELECT w, user, count(*) FROM (SELECT window(ts, '1 hour') AS w, user, kind FROM e) "
         "GROUP BY GROUPING SETS ((w), (user))",
@@ -361,7 +365,7 @@ program("grouping sets without the window", "update")(
 )
 
 
-def _sql(s: Streams, text: str, watermark: str | None = "10 minutes") -> DataFrame:
+def sql_over_events(s: Streams, text: str, watermark: str | None = "10 minutes") -> DataFrame:
     s.events(watermark).createOrReplaceTempView("e")
     return s.spark.sql(text)
 
@@ -748,19 +752,19 @@ program("a full join with a static table")(lambda s: s.events().join(s.table(), 
 program("an update join", "update")(lambda s: s.left().join(s.right(), F.expr(RANGE)))
 program("an update left join", "update")(lambda s: s.left().join(s.right(), F.expr(RANGE), "left"))
 program("a complete join", "complete")(lambda s: s.left().join(s.right(), F.expr(RANGE)))
-program("an IN subquery of a stream")(lambda s: _views(s, "SELECT cid FROM c WHERE cid IN (SELECT vid FROM v)"))
+program("an IN subquery of a stream")(lambda s: sql_over_both(s, "SELECT cid FROM c WHERE cid IN (SELECT vid FROM v)"))
 program("an EXISTS subquery with a range")(
-    lambda s: _views(
+    lambda s: sql_over_both(
         s,
         "SELECT cid FROM c WHERE EXISTS "
         "(SELECT 1 FROM v WHERE vid = cid AND vts BETWEEN cts AND cts + INTERVAL 1 HOUR)",
     )
 )
 program("a NOT EXISTS subquery")(
-    lambda s: _views(s, "SELECT cid FROM c WHERE NOT EXISTS (SELECT 1 FROM v WHERE vid = cid)")
+    lambda s: sql_over_both(s, "SELECT cid FROM c WHERE NOT EXISTS (SELECT 1 FROM v WHERE vid = cid)")
 )
 program("sql with a CTE")(
-    lambda s: _views(
+    lambda s: sql_over_both(
         s,
         "WITH x AS (SELECT * FROM c WHERE ckind = 'click'), y AS (SELECT vid, vts FROM v) "
         "SELECT x.cid FROM x JOIN y ON x.cid = y.vid "
@@ -768,10 +772,10 @@ program("sql with a CTE")(
     )
 )
 program("sql by window", "update")(
-    lambda s: _sql(s, "SELECT window(ts, '1 hour') w, user, sum(amount) FROM e GROUP BY 1, 2")
+    lambda s: sql_over_events(s, "SELECT window(ts, '1 hour') w, user, sum(amount) FROM e GROUP BY 1, 2")
 )
 program("sql by a key", "update")(
-    lambda s: _sql(s, "SELECT user, sum(amount) FROM e GROUP BY user HAVING count(*) > 1")
+    lambda s: sql_over_events(s, "SELECT user, sum(amount) FROM e GROUP BY user HAVING count(*) > 1")
 )
 
 
@@ -779,7 +783,7 @@ def _with_itself(df: DataFrame, condition: str = "id = id2 AND ts2 BETWEEN ts AN
     return df.join(df.select(F.col("id").alias("id2"), F.col("ts").alias("ts2")), F.expr(condition))
 
 
-def _views(s: Streams, text: str) -> DataFrame:
+def sql_over_both(s: Streams, text: str) -> DataFrame:
     s.left().createOrReplaceTempView("c")
     s.right().createOrReplaceTempView("v")
     return s.spark.sql(text)

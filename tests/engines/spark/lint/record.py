@@ -18,7 +18,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from tests.engines.spark.lint.programs import PROGRAMS
+from tests.engines.spark.lint.corpus import CORPUS
 from tests.engines.spark.lint.sources import Streams
 
 RECORDED = Path(__file__).parent / "recorded.json"
@@ -71,10 +71,10 @@ def main(names: list[str]) -> None:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
-    wanted = names or [name for name in PROGRAMS if name not in recorded]
+    wanted = names or [name for name in CORPUS if name not in recorded]
 
     def one(name: str) -> tuple[str, dict[str, object]]:
-        program = PROGRAMS[name]
+        program = CORPUS[name]
         try:
             df = program.build(Streams(spark))
         except PySparkException as error:
@@ -85,7 +85,7 @@ def main(names: list[str]) -> None:
         for name, seen in pool.map(one, wanted):
             print(name, seen, flush=True)
             recorded[name] = seen
-            kept = {each: recorded[each] for each in PROGRAMS if each in recorded}
+            kept = {each: recorded[each] for each in CORPUS if each in recorded}
             lines = ",\n".join(f"  {json.dumps(each)}: {json.dumps(what)}" for each, what in kept.items())
             RECORDED.write_text(f"{{\n{lines}\n}}\n")
     spark.stop()

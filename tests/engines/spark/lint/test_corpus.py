@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import penstock
-from tests.engines.spark.lint.programs import PROGRAMS
+from tests.engines.spark.lint.corpus import CORPUS
 from tests.engines.spark.lint.record import RECORDED, observe
 from tests.engines.spark.lint.sources import Streams
 
@@ -17,7 +17,7 @@ SEEN = json.loads(RECORDED.read_text())
 
 
 def said(spark: SparkSession, name: str) -> str:
-    program = PROGRAMS[name]
+    program = CORPUS[name]
     try:
         df = program.build(Streams(spark))
     except PySparkException:
@@ -33,7 +33,7 @@ def test_the_lint_agrees_with_spark(spark: SparkSession, name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name, seen in SEEN.items() if seen["spark"] == "refused"])
 def test_a_refusal_says_why_in_a_sentence(spark: SparkSession, name: str) -> None:
-    program = PROGRAMS[name]
+    program = CORPUS[name]
     try:
         df = program.build(Streams(spark))
     except PySparkException:
@@ -45,14 +45,14 @@ def test_a_refusal_says_why_in_a_sentence(spark: SparkSession, name: str) -> Non
 
 
 def test_every_program_was_seen_on_spark() -> None:
-    assert list(SEEN) == list(PROGRAMS)
+    assert list(SEEN) == list(CORPUS)
     assert len(SEEN) >= 150
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SEEN)[::20])
 def test_spark_still_does_what_was_recorded(spark: SparkSession, name: str) -> None:
-    program = PROGRAMS[name]
+    program = CORPUS[name]
     try:
         seen = observe(program.build(Streams(spark)), program.mode)
     except PySparkException:

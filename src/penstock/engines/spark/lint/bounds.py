@@ -19,6 +19,7 @@ from penstock.engines.spark.lint.stateful import (
     Limit,
     OwnState,
     Side,
+    Standing,
     Stateful,
     StreamJoin,
     Times,
@@ -75,7 +76,7 @@ def _once_each(operator: Deduplication) -> State:
     kind = StatefulOperator.DISTINCT
     timed = [key.name for key in operator.keys if key.has_watermark]
     infinite = _infinite(operator.keys)
-    if operator.is_within_watermark:
+    if operator.is_within_watermark and operator.times.standing is None:
         bound = Bound(BoundKind.WINDOW, f"the values of {_listed(operator.keys)} that the watermark has not passed")
         return _state(kind, bound, "a value is removed when the watermark has passed its event time")
     if not infinite:
@@ -100,11 +101,18 @@ def _timed(kind: StatefulOperator, noun: str, time: str, timeless: tuple[tuple[K
 
 
 def _why_timeless(times: Times) -> str:
+    if times.standing is not None:
+        return _why_standing(times.standing)
     if times.watermarked:
         return f"no key is {times.watermarked[0]}, which has the watermark, or a window of it"
     if times.is_set_above:
         return "the watermark is set only after it"
     return "no key is an event time with a watermark"
+
+
+def _why_standing(standing: Standing) -> str:
+    why = "is a window, whose end Spark does not read" if standing.is_window else "takes finitely many values"
+    return f"{standing.time}, on which the watermark is set, {why}: the watermark stands still"
 
 
 def _side(side: Side, other: Side, join: StreamJoin) -> State:
@@ -120,6 +128,8 @@ def _side(side: Side, other: Side, join: StreamJoin) -> State:
 
 
 def _why_kept(side: Side, other: Side, join: StreamJoin) -> str:
+    if side.times.standing is not None:
+        return _why_standing(side.times.standing)
     if not side.times.watermarked and (join.has_range or other.times.watermarked):
         return f"{side.name} has no watermark"
     if not other.times.watermarked and join.has_range:

@@ -15,7 +15,6 @@ from penstock.engines.spark.lint.expressions import (
     canonical,
     conjuncts_of,
     expression,
-    predicates,
     struct_field,
 )
 from penstock.engines.spark.lint.trees import PlanNode, object_name, outputs, tree
@@ -141,10 +140,11 @@ def _by_kind(expr: PlanNode, known: FiniteAttributes, declared: frozenset[str]) 
         case "Remainder" | "Pmod" | "BitwiseAnd" if children[1].kind == "Literal" and _is_whole(expr):
             return _SOME
         case "CaseWhen":
-            results = [*children[1::2], *children[-1:]] if len(children) % 2 else children[1::2]
-            return _all(results, known, declared)
+            return _branches(children, known, declared)
         case "If":
-            return _all(children[1:], known, declared)
+            return _branches(children, known, declared)
+        case "GetMapValue" | "GetArrayItem" | "ElementAt":
+            return _all(children[:1], known, declared)  # one of the elements, whichever is asked for
         case "Coalesce":
             return _all(children, known, declared)
         case "DateFormatClass" if children[1].kind == "Literal":
@@ -161,6 +161,14 @@ def _is_whole(expr: PlanNode) -> bool:
 
 def _all(expressions: Iterable[PlanNode], known: FiniteAttributes, declared: frozenset[str]) -> Count | None:
     return _SOME if all(values(each, known, declared) is not None for each in expressions) else None
+
+
+def _branches(children: tuple[PlanNode, ...], known: FiniteAttributes, declared: frozenset[str]) -> Count | None:
+    """Counts what a CASE gives: each result where its condition holds, and the last one, of ELSE, where none does."""
+    for condition, result in zip(children[::2], children[1::2], strict=False):
+        if values(result, _where(known, [condition]), declared) is None:
+            return None
+    return _all(children[-1:] if len(children) % 2 else (), known, declared)
 
 
 def _is_salt(expr: PlanNode, known: FiniteAttributes) -> bool:
@@ -191,10 +199,15 @@ def _keeps_left(node: PlanNode) -> bool:
 
 def _tightened(known: Mapping[str, Count], node: PlanNode) -> dict[str, Count]:
     """Returns what is finite in rows that satisfy the condition of a filter or join."""
-    conditions = predicates(node)
+    return _where(known, node.expressions("condition"))
+
+
+def _where(known: Mapping[str, Count], given: Iterable[PlanNode]) -> dict[str, Count]:
+    """Returns what is finite where conditions hold."""
+    conjuncts = [part for condition in given for part in conjuncts_of(condition)]
+    conditions = [found for part in conjuncts if (found := expression(part)) is not None]
     read = {each for condition in conditions for each in columns(condition)}
     after = tightened({each: known[each.name] for each in read if each.name in known}, conditions)
-    conjuncts = (part for condition in node.expressions("condition") for part in conjuncts_of(condition))
     listed = {canonical(part.children[0]): _SOME for part in conjuncts if part.kind == "InSet"}
     return {**listed, **known, **{each.name: number for each, number in after.items()}}
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from penstock.algebra.expressions import Comparator
 from penstock.algebra.predicates import ColumnDifference, classify
 from penstock.closing.finite import Count, contradicts
-from penstock.engines.spark.lint.event_times import event_times
+from penstock.engines.spark.lint.event_times import event_times, standing
 from penstock.engines.spark.lint.explained import Explained
 from penstock.engines.spark.lint.expressions import conjuncts_of, predicates, result_type
 from penstock.engines.spark.lint.finite_values import FiniteAttributes, finite_attributes, values
@@ -26,6 +26,7 @@ from penstock.engines.spark.lint.stateful import (
     Limit,
     OwnState,
     Side,
+    Standing,
     Stateful,
     StreamJoin,
     Times,
@@ -98,7 +99,10 @@ def stateful(plans: Plans, finite: frozenset[str] = frozenset()) -> tuple[Statef
     pairs = plans.paired()
     if pairs is None or plans.optimised is None or plans.analysed is None:
         return tuple(_from_text(each, finite) for each in plans.explained)
-    reader = _Reader(plans.optimised, Names(plans.analysed, plans.optimised), finite)
+    names = Names(plans.analysed, plans.optimised)
+    # The optimised plan has a constant for the time of now, and the analysed one does not see through subqueries.
+    still = standing(plans.optimised) and standing(plans.analysed)
+    reader = _Reader(plans.optimised, names, finite, still)
     return tuple(reader.read(node, each) for node, each in pairs)
 
 
@@ -107,6 +111,8 @@ class _Reader:
     plan: PlanNode
     names: Names
     finite: frozenset[str]
+    #: The watermark that stands still, if one does.
+    standing: Standing | None
 
     def read(self, node: PlanNode, explained: Explained) -> Stateful:
         match node.kind:
@@ -125,7 +131,7 @@ class _Reader:
     def _grouping(self, node: PlanNode, explained: Explained) -> Grouping:
         listed = node.expressions("groupingExpressions")
         known = finite_attributes(node.children[0], self.finite)
-        keys = self._keys(listed, _timed(listed, explained), known, _output_names(node))
+        keys = self._keys(listed, self._timed(listed, explained), known, _output_names(node))
         gathered = dict.fromkeys(self._collected(node, known))
         distinct = not any(part.kind == "AggregateExpression" for entry in outputs(node) for part in entry.walk())
         timeless = tuple(self._timeless(node.children[0], listed, keys, known))
@@ -135,9 +141,12 @@ class _Reader:
     def _deduplication(self, node: PlanNode, explained: Explained) -> Deduplication:
         listed = node.expressions("keys")
         known = finite_attributes(node.children[0], self.finite)
-        keys = self._keys(listed, _timed(listed, explained), known)
+        keys = self._keys(listed, self._timed(listed, explained), known)
         timeless = tuple(self._timeless(node.children[0], listed, keys, known))
         return Deduplication(keys, self._times(node), timeless, node.kind == "DeduplicateWithinWatermark")
+
+    def _timed(self, listed: tuple[PlanNode, ...], explained: Explained) -> set[int]:
+        return set() if self.standing is not None else _timed(listed, explained)
 
     def _keys(
         self,
@@ -194,7 +203,7 @@ class _Reader:
         watermarked = tuple(event_times(below).values())
         above = _above(self.plan, node)
         is_set_above = not watermarked and any(each.kind == "EventTimeWatermark" for each in above)
-        return Times(watermarked, _timestamps(below), is_set_above, self._stream(below))
+        return Times(watermarked, _timestamps(below), self.standing, is_set_above, self._stream(below))
 
     def _stream(self, below: PlanNode) -> str | None:
         name = self.names.stream(below, "")
@@ -205,9 +214,11 @@ class _Reader:
         views = [view for view in map(classify, conditions) if isinstance(view, ColumnDifference)]
         names = ("the left side", "the right side")
         sides = []
-        for place, (side, cleaned) in enumerate(zip(node.children, explained.cleaned, strict=True)):
+        removed = explained.cleaned if self.standing is None else (None, None)
+        for place, (side, cleaned) in enumerate(zip(node.children, removed, strict=True)):
             own = _numbers(side)
-            times = Times(tuple(event_times(side).values()), _timestamps(side), False, self._stream(side))
+            watermarked = tuple(event_times(side).values())
+            times = Times(watermarked, _timestamps(side), self.standing, False, self._stream(side))
             keys = tuple(self._key_columns(node, own))
             kept_for = None if cleaned is None else _kept_for(views, frozenset(map(str, own)))
             sides.append(Side(self.names.stream(side, names[place]), times, cleaned, kept_for, keys))

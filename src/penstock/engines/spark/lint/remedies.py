@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from penstock.engines.spark.lint.stateful import Deduplication, Grouping, OwnState, Side, Stateful, StreamJoin, Times
+from penstock.engines.spark.lint.stateful import (
+    Deduplication,
+    Grouping,
+    OwnState,
+    Side,
+    Standing,
+    Stateful,
+    StreamJoin,
+    Times,
+)
 
 #: Changes that help together.
 Remedy = tuple[str, ...]
@@ -22,6 +31,12 @@ def remedies(operator: Stateful, complete: bool = False) -> tuple[Remedy, ...]:
     ('.dropDuplicatesWithinWatermark(["id"])',)
     """
     match operator:
+        case (
+            Grouping(times=Times(standing=Standing() as standing))
+            | Deduplication(times=Times(standing=Standing() as standing))
+            | StreamJoin(left=Side(times=Times(standing=Standing() as standing)))
+        ):
+            return ((_moving(standing),),)
         case Grouping():
             return _grouping(operator, complete)
         case Deduplication():
@@ -35,6 +50,12 @@ def remedies(operator: Stateful, complete: bool = False) -> tuple[Remedy, ...]:
         case OwnState(keys=keys):
             return _declared([key.name for key in keys if key.values is None])
     return ()
+
+
+def _moving(standing: Standing) -> str:
+    """Returns what to set a watermark on that stands still."""
+    time = f"the time that {standing.time} is a window of" if standing.is_window else "a time that goes on"
+    return f"withWatermark on {time}, instead of {standing.time}"
 
 
 def _declared(columns: list[str]) -> tuple[Remedy, ...]:

@@ -23,6 +23,15 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """A watermark that stands still, for which all others of the query wait: Spark removes nothing."""
+
+    time: str
+    #: Whether it is set on a window, of which Spark takes another number for the time; else it takes few values.
+    is_window: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Times:
     """The event times of the rows that an operator reads."""
 
@@ -30,6 +39,8 @@ class Times:
     watermarked: tuple[str, ...] = ()
     #: Columns of type timestamp.
     timestamps: tuple[str, ...] = ()
+    #: The watermark of the query that stands still, if one does.
+    standing: Standing | None = None
     #: Whether the query sets a watermark only after this operator, which does not help it.
     is_set_above: bool = False
     #: The name of the stream that is read, if it is one.
