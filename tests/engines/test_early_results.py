@@ -13,12 +13,16 @@ from penstock.algebra.relations import Query, Relation, walk_relations
 from penstock.catalog import StreamDef
 from penstock.closing.physical_join import PhysicalJoin
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.engines.planning import plan_of
 from penstock.operators import machine
+from penstock.plan.early import with_early
+from penstock.plan.forgetting import Forgetting
 from penstock.sql import bind_text
-from tests.engines.comparing import Log, batch, expected, logged, table
+from tests.engines.comparing import Log, batch, embedded, expected, logged, table
 from tests.engines.early_cases import EarlyCase, early_case
 from tests.engines.restarting import Pages, restart
 from tests.engines.spark.pretending import pretended
+from tests.purging.cases import SECOND
 from tests.seeds import seeds
 
 #: After how many of the steps the reference is asked, which takes long, and an instant behind all rows.
@@ -101,6 +105,15 @@ def test_rows_after_their_punctuation_are_rejected_as_if_all_waited(seed: int) -
     assert pretended(found.case, found.query, found.catalog, 1 + seed % 3, Random(seed)) == want
 
 
+@pytest.mark.parametrize("seed", seeds(6, start=8000))
+def test_rows_that_wait_too_long_are_left_out_as_if_all_waited(seed: int) -> None:
+    found, forgetting = early_case(seed), Forgetting(wait_timeout=3 * SECOND)
+    waiting = replace(found.query, early=False)
+    want = embedded(found.case, waiting, found.catalog, 1, Random(seed), forgetting)
+    for cells in (1, 3):
+        assert embedded(found.case, found.query, found.catalog, cells, Random(seed + cells), forgetting) == want
+
+
 def lasting(found: EarlyCase, query: Query, cells: int, random: Random) -> tuple[Log, int]:
     """What a query gives, and how many rows it rejects."""
     engine, log = engine_of(replace(found, query=query), cells), Log()
@@ -176,3 +189,34 @@ def test_time_that_goes_on_without_an_idle_stream_purges_for_it() -> None:
     engine.push("clicked", batch(clicked, [(7, 12), (8, 210)]))
     assert logged(engine.advance(), query) == Log({(210, "+", 8): 1})
     assert engine.streams["clicked"].progress.late_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("select", "obstacle"),
+    [
+        ("SELECT COUNT(*) AS n FROM a", "it is more than an inner join of streams, with filters and a select list"),
+        ("SELECT DSTREAM(k) FROM a", "DSTREAM is about what a relation holds at each instant"),
+        ("SELECT ISTREAM(a.k) FROM a, b [RANGE 1 MINUTE] WHERE a.k = b.k", "the window of b has an end"),
+        ("SELECT ISTREAM(a.k) FROM a, c WHERE a.k = c.k", "rows are purged by a number of rows, or for a time only"),
+        (
+            "SELECT ISTREAM(a.k) FROM a, d WHERE a.k = d.k AND d.ts BETWEEN a.ts AND a.ts + 5",
+            "a and d are read in step, because punctuations of one speak of the other",
+        ),
+        (
+            "SELECT ISTREAM(a.k) FROM a, e WHERE a.k = e.k",
+            "e: FOREIGN KEY (k) REFERENCES a (k) WITHIN 10 SECONDS is watched in the order of time",
+        ),
+    ],
+)
+def test_explain_says_why_results_wait(select: str, obstacle: str) -> None:
+    ddl = """
+    CREATE STREAM a (k BIGINT, ts BIGINT, UNIQUE (k)) TIMESTAMP BY ts;
+    CREATE STREAM b (k BIGINT, ts BIGINT) TIMESTAMP BY ts;
+    CREATE STREAM c (k BIGINT, ts BIGINT, CLUSTERED BY k WITHIN 10 ROWS) TIMESTAMP BY ts;
+    CREATE STREAM d (k BIGINT, ts BIGINT, PUNCTUATED BY (k) FROM a (k)) TIMESTAMP BY ts;
+    CREATE STREAM e (k BIGINT, ts BIGINT, FOREIGN KEY (k) REFERENCES a (k) WITHIN 10 SECONDS) TIMESTAMP BY ts;
+    """
+    script = bind_text(f"{ddl} CREATE QUERY q WITH (early = 'on') AS {select} ALLOW UNBOUNDED;").checked()
+    early = plan_of(script.queries[0], script.catalog).last.early
+    assert str(early) == f"wait for the watermark, because {obstacle}"
+    assert plan_of(with_early(replace(script.queries[0], early=None), early=False), script.catalog).last.early is None

@@ -160,6 +160,7 @@ def test_the_outermost_select_may_stand_in_parentheses_and_after_with(select: st
         "SELECT price FROM bid UNION SELECT id FROM item ALLOW UNBOUNDED",
         "CREATE QUERY q ALLOW UNBOUNDED AS SELECT price FROM bid",
         "CREATE QUERY q WITH (adaptive = 'off') ALLOW UNBOUNDED AS SELECT price FROM bid",
+        "CREATE QUERY q WITH (adaptive = 'off', early = 'on') ALLOW UNBOUNDED AS SELECT price FROM bid",
         "CREATE QUERY q ALLOW UNBOUNDED WITH (adaptive 'orders') AS SELECT price FROM bid",
         "CREATE QUERY q AS SELECT price FROM bid ALLOW UNBOUNDED",
     ],

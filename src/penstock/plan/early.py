@@ -117,11 +117,13 @@ def early(root: Relation, leaves: Sequence[Relation], guards: Iterable[Guard], k
     groups = tuple(sorted(tuple(sorted(group)) for group in _connected(links)))
     streams = {leaf.stream.name for leaf in leaves if isinstance(leaf, Scan)}
     if any(streams <= set(group) for group in groups):
-        return Early(f"punctuations tie {_listed(sorted(streams))} together" if len(streams) > 1 else _ITS_OWN)
+        read = _listed(sorted(streams))
+        return Early(_ITS_OWN if len(streams) == 1 else f"{read} are read in step, because {_SPEAK}")
     return Early(groups=groups)
 
 
 _ITS_OWN = "it reads one stream, whose own punctuations say which rows count"
+_SPEAK = "punctuations of one speak of the other"
 
 
 def _obstacle(root: Relation, kind: StreamKind | None) -> str | None:
