@@ -11,7 +11,9 @@ from penstock.algebra.relations import Query
 from penstock.catalog import Catalog
 from penstock.elimination.running import running, with_plan
 from penstock.engines.embedded import EmbeddedEngine
+from penstock.engines.planning import plan_of
 from penstock.errors import PenstockError
+from penstock.plan.explain import fragments_text
 from tests.engines.comparing import batches, bound, embedded, expected
 from tests.engines.spark.pretending import pretended
 from tests.generators import Case
@@ -110,3 +112,11 @@ def test_explain_says_what_is_watched() -> None:
         "left out: i is not joined: each row of b always has one partner there [offered; item: UNIQUE (id)]",
         "watched on one key in 64: offered: each b has a i",
     ]
+
+
+def test_a_sample_is_watched_in_one_cell_of_its_own() -> None:
+    query, catalog = bound(case_of(PARENT, SOUND))
+    text = fragments_text(plan_of(query, catalog, 2))
+    assert "fragment 0: 1 cell, counts violations" in text
+    assert "fragment 1: 2 cells, gives the change log" in text
+    assert "fragment 0: 2 cells" in fragments_text(plan_of(with_plan(query, None, one_in=1), catalog, 2))

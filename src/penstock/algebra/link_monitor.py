@@ -77,22 +77,3 @@ class LinkMonitor(Relation):
     def with_inputs(self, inputs: tuple[Relation, ...]) -> LinkMonitor:
         parent, child = inputs
         return replace(self, parent=parent, child=child)
-
-
-@dataclass(frozen=True, slots=True)
-class Monitored(Relation):
-    """A relation that leans on assertions, and what watches them: it is the relation, whatever they find."""
-
-    input: Relation
-    monitors: tuple[Relation, ...]
-
-    def _schema(self) -> Schema:
-        return self.input.schema
-
-    @property
-    def inputs(self) -> tuple[Relation, ...]:
-        return (self.input, *self.monitors)
-
-    def with_inputs(self, inputs: tuple[Relation, ...]) -> Monitored:
-        below, *monitors = inputs
-        return Monitored(below, tuple(monitors))

@@ -204,7 +204,7 @@ def _line(node: Node) -> str:
         case FallBack():
             return "FallBack to an exact count where an interval is too wide"
         case LinkMonitor():
-            return f"LinkMonitor of {_list(str(each.claim) for each in node.promises)}"
+            return f"LinkMonitor of {_list(each.claim for each in node.promises if each.is_watched)}"
         case Keep(_, kept):
             return f"Keep {_list(map(_column, kept)) or 'nothing'}"
         case SetOp():

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from penstock.algebra.bucket_counts import BucketCounts, CertifiedGroups, FallBack, FallenBack
 from penstock.algebra.expressions import Column, Comparator, Compare
-from penstock.algebra.link_monitor import LinkMonitor, Monitored
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import (
@@ -101,8 +101,6 @@ def is_monotone(relation: Relation) -> bool:
             return True
         case FallBack(emits_after=after) | FallenBack(FallBack(emits_after=after)):
             return after is not None
-        case Monitored(below):
-            return is_monotone(below)
         case Select() | Project() | Keep() | Repeat() | Distinct() | GroupEnding():
             return all(map(is_monotone, relation.inputs))
         case SetOp(op=SetOperator.UNION | SetOperator.INTERSECT):

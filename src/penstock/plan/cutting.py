@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from penstock.algebra.bucket_counts import WIDE, BucketCounts, CertifiedGroups, FallBack, FallenBack
 from penstock.algebra.expressions import Column, Comparator, Compare, Expr, substitute
-from penstock.algebra.link_monitor import LinkMonitor, Monitored
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.pipelined_filters import MembershipFilter, PipelinedFilters
 from penstock.algebra.relations import (
@@ -131,8 +131,6 @@ class Cutter:
                 return self._fall_back(relation)
             case LinkMonitor():
                 return self._link_monitor(relation)
-            case Monitored():
-                return self._monitored(relation)
             case Distinct():
                 placed = self.partitioned(self.piece(relation.input), relation.schema)
                 return _Piece(Distinct(placed.relation), placed.routes, placed.shares, placed.seen)
@@ -158,20 +156,14 @@ class Cutter:
         return sent if sent.schema == relation.schema else Keep(sent, relation.schema)
 
     def _link_monitor(self, relation: LinkMonitor) -> _Piece:
-        """Rows that match meet in one cell. A fragment of its own reads no more of a stream than the sample."""
-        sides = [self._place(self.piece(side), side.schema[: relation.matched]) for side in relation.inputs]
+        """Rows that match meet in one cell: a sample in a single one, as more would have next to nothing to do.
+
+        A fragment of its own reads no more of a stream than the sample.
+        """
+        by = relation.matched if relation.one_in == 1 else 0
+        sides = [self._place(self.piece(side), side.schema[:by]) for side in relation.inputs]
         routes = tuple(route for side in sides for route in side.routes)
         return _Piece(relation.with_inputs(tuple(side.relation for side in sides)), routes, sides[0].shares)
-
-    def _monitored(self, relation: Monitored) -> _Piece:
-        """What monitors find goes to every cell: it is next to nothing."""
-        piece = self._placed(self.piece(relation.input))
-        assert piece.shares is not None
-        leaves, everywhere = [], (None,) * len(piece.shares)
-        for monitor in relation.monitors:
-            leaves.append(Received(self.finish(self.piece(monitor)), monitor.schema, is_monotone=True))
-        routes = (*piece.routes, *(Route(leaf, everywhere) for leaf in leaves))
-        return replace(piece, relation=Monitored(piece.relation, tuple(leaves)), routes=routes)
 
     def _bucket_counts(self, relation: BucketCounts) -> _Piece:
         """Counters are partitioned by the keys beside the bucket; without such keys one cell has them all.

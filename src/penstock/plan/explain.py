@@ -142,6 +142,8 @@ def _fragment_text(plan: Plan, fragment: Fragment) -> str:
 def _emission(plan: Plan, fragment: Fragment) -> str:
     if receivers := _receivers(plan, fragment):
         return f", sends to {', '.join(f'fragment {number}' for number in receivers)}"
+    if fragment is not plan.last:
+        return ", counts violations"
     kind = plan.kind.value if isinstance(plan.kind, StreamKind) else "the change log"
     return f", gives {kind}" + (", each row comes once" if plan.comes_once else "")
 

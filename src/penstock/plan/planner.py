@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from penstock.algebra.bucket_counts import FallBack
 from penstock.algebra.expressions import Expr
-from penstock.algebra.link_monitor import LinkMonitor, Monitored
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import physical
 from penstock.algebra.predicates import unwidened
 from penstock.algebra.relations import (
@@ -45,13 +45,15 @@ def _plan(query: Query, cells: int, catalog: Catalog, forgetting: Forgetting) ->
     wanted = Wanted(catalog, cells, forgetting.spill, emits=kind is StreamKind.ON_CLOSE)
     relation = physical_plan(query.relation, wanted)
     once, ruled = comes_once(relation, catalog), rulings(relation, catalog)
-    if runs.monitors:
-        relation = Monitored(relation, tuple(map(physical, runs.monitors)))
-    if cells == 1 and not any(isinstance(node, LinkMonitor | FallBack | Shared) for node in walk_relations(relation)):
+    monitors = tuple(map(physical, runs.monitors))
+    has_fragments = (isinstance(node, LinkMonitor | FallBack | Shared) for node in walk_relations(relation))
+    if cells == 1 and not monitors and not any(has_fragments):
         routes = tuple(Route(leaf, ()) for leaf in leaves_of(relation))
         whole = _guarded(Fragment(0, relation, routes, ()), ruled)
         return Plan(query, _with_early((whole,), kind, query), kind, once, forgetting)
     cutter = Cutter(cells, catalog)
+    for monitor in monitors:
+        cutter.finish(cutter.piece(monitor))
     piece = cutter.piece(relation)
     if kind is StreamKind.RSTREAM:
         piece = cutter.received(piece, (None,), (1,))

@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.algebra.bucket_counts import BucketCounts, CertifiedGroups, FallenBack
 from penstock.algebra.expressions import Column, Expr
-from penstock.algebra.link_monitor import LinkMonitor, Monitored
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.physical import Keep, Received, Scan
 from penstock.algebra.pipelined_filters import PipelinedFilters
 from penstock.algebra.relations import (
@@ -42,7 +42,6 @@ from penstock.operators.building.groups import (
     build_ending,
     build_fall_back,
     build_link_monitor,
-    build_monitored,
 )
 from penstock.operators.building.joins import build_join, build_semi_join
 from penstock.operators.building.nodes import (
@@ -202,8 +201,6 @@ class Builder:
                 return build_fall_back(self, relation)
             case LinkMonitor():
                 return build_link_monitor(self, relation)
-            case Monitored():
-                return build_monitored(self, relation)
             case SetOp(SetOperator.UNION, True, left, right):
                 return self._union_all(left, right)
             case SetOp(op, all_, left, right):

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.algebra.bucket_counts import BucketCounts, CertifiedGroups, FallenBack
 from penstock.algebra.expressions import Expr
-from penstock.algebra.link_monitor import LinkMonitor, Monitored
+from penstock.algebra.link_monitor import LinkMonitor
 from penstock.algebra.partial_aggregates import has_partial, partial_columns, times_column
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Aggregate, Aggregation, Distinct, Relation, SetOp
@@ -301,19 +301,6 @@ def build_link_monitor(build: Builder, node: LinkMonitor) -> BlockNode:
     build.gauges.top.counts.append(operator.state_rows)
     build.gauges.top.monitors.append(operator.reports)
     return in_one_block(lambda step: operator.step(parents(step), children(step)))
-
-
-def build_monitored(build: Builder, node: Monitored) -> BlockNode:
-    """A relation, beside which monitors count what breaks the assertions that it leans on."""
-    rows = build.deltas(node.input)
-    monitors = [build.rows(below) for below in node.monitors]
-
-    def watch(step: Step) -> Blocks:
-        for monitor in monitors:
-            monitor(step)
-        yield from rows(step)
-
-    return watch
 
 
 def build_counting(build: Builder, function: int, sides: tuple[Relation, ...]) -> tuple[CountingOperator, BlockNode]:
