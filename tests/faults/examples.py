@@ -36,10 +36,31 @@ WRONG = {
     ]
 }
 
+#: Counters beside the monitors of what they assume: two fragments, of which one sends to the other.
+COUNTED_DDL = """
+CREATE STREAM asked (id BIGINT, ts BIGINT) TIMESTAMP BY ts;
+CREATE STREAM answered (id BIGINT, ts BIGINT) TIMESTAMP BY ts;
+CREATE ASSERTION asked_key FOR asked x, asked y WHERE x.id = y.id THEN x.ts = y.ts;
+CREATE ASSERTION answered_key FOR answered x, answered y WHERE x.id = y.id THEN x.ts = y.ts;
+CREATE ASSERTION soon FOR answered a THEN EXISTS asked q WHERE q.id = a.id AND a.ts - q.ts BETWEEN 0 AND 3;
+"""
+COUNTED = """
+SELECT q.ts / 10 AS tb, COUNT(*) AS n FROM asked q
+WHERE NOT EXISTS (SELECT * FROM answered a WHERE a.id = q.id AND a.ts >= q.ts AND a.ts <= q.ts + 5)
+GROUP BY q.ts / 10 APPROXIMATE
+"""
+#: Every third is not answered, and some answers are to nothing that was asked.
+COUNTED_DATA = {
+    "asked": [(i, i) for i in range(30)],
+    "answered": [(i + 100 * (i % 11 == 0), i + i % 3) for i in range(30) if i % 3],
+}
+
 
 @cache
 def simulated(name: str, cells: int) -> Example:
-    """An example by its name: one of Spark's, `spill` or `strict`."""
+    """An example by its name: one of Spark's, `spill`, `strict` or `counted`."""
+    if name == "counted":
+        return Example.of(name, Case(COUNTED_DDL, COUNTED, COUNTED_DATA, None, ""), cells, one_in=2)
     if name == "spill":
         return Example.of(name, Case(SPILL_DDL, SPILL, SPILL_DATA, None, ""), cells, spill=True)
     if name == "strict":

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.elimination.running import with_plan
 from penstock.engines.spark import cell, state_directory, state_recovery
 from penstock.engines.spark.addresses import OUT
 from penstock.engines.spark.cell import CellProcessor
@@ -32,7 +33,7 @@ from penstock.engines.spark.written import LoggedFile, WrittenResults, clear_dra
 from penstock.errors import PenstockError
 from penstock.plan.forgetting import Forgetting
 from penstock.synopsis import spilled
-from tests.engines.comparing import Log, bound, expected, logged, table
+from tests.engines.comparing import Log, bound, embedded, expected, logged, table
 from tests.engines.spark.pretending import PretendedSpark
 from tests.faults.failing import Broken, Died, Kind, Operations, install
 from tests.generators import Case
@@ -63,13 +64,22 @@ class Example:
     wrong: list[list[dict[str, Any]]] | None = None
 
     @classmethod
-    def of(cls, name: str, case: Case, cells: int, *, spill: bool = False, wrong: Case | None = None) -> Example:
+    def of(
+        cls, name: str, case: Case, cells: int, *, spill: bool = False, wrong: Case | None = None, one_in: int = 0
+    ) -> Example:
+        """With `one_in` what is assumed is watched on one key in so many, and the embedded engine says what is right.
+
+        Nothing else has counters in place of joins.
+        """
         query, catalog = bound(case)
+        if one_in:
+            query = with_plan(query, None, one_in=one_in)
         work = make_work(query, catalog, cells, case.horizon, Forgetting(spill=spill))
         contents = {t.name: table(t, case.data.get(t.name, ())) for t in tables_of(work, catalog)}
         work = replace(with_tables(work, contents), spill="" if spill else None)
         spoilt = None if wrong is None else _batches(work, wrong)
-        return cls(name, case, work, _batches(work, case), expected(case, query, catalog), spoilt)
+        right = embedded(case, query, catalog, 1, 0) if one_in else expected(case, query, catalog)
+        return cls(name, case, work, _batches(work, case), right, spoilt)
 
 
 def _batches(work: Work, case: Case) -> list[list[dict[str, Any]]]:
@@ -291,17 +301,13 @@ def named_files(example: Example, states: dict[tuple[int, int], _State]) -> set[
     """The files of spilled rows that the state of any group names."""
     named: set[str] = set()
     for (level, key), state in states.items():
-        address = example.work.addresses.at(level, key)
-        live = state_recovery._rebuilt(example.work, address, None, _pages(state), None, {})
-        for spill in live.machine._spills:
-            for rows in spill._spilled.values():
-                named |= {f"{address}/{rows._path(file).name}" for file in rows._table(0)}
+        for address in example.work.addresses.at(level, key):
+            pages = cell.pages_of(address, state.pages.items())
+            live = state_recovery._rebuilt(example.work, address, None, pages, None, {})
+            for spill in live.machine._spills:
+                for rows in spill._spilled.values():
+                    named |= {f"{address}/{rows._path(file).name}" for file in rows._table(0)}
     return named
-
-
-def _pages(state: _State) -> Iterator[tuple[str, bytes]]:
-    for (name,), (page,) in state.pages.items():
-        yield name, page
 
 
 class Simulation:

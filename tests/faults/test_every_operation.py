@@ -1,7 +1,7 @@
 """Every operation of a run fails once: whatever fails, the results are right, each is there once, and nothing is left.
 
 A run is disturbed twice or more, so far apart that what was disturbed can recover. By default each operation of a run
-in one cell fails, one after the other in another way (of the longest run each third), and some of those in several
+in one cell fails, one after the other in another way (of the longest runs each third), and some of those in several
 cells. With the slow tests each fails in each way in one cell, and each in some way in two and three.
 """
 
@@ -21,11 +21,11 @@ from tests.faults.simulating import Simulation
 KINDS = list(Kind)
 NEVER = 1 << 60
 
-ALL = ("join", "last rows", "panes", "nothing matches", "spill", "strict")
+ALL = ("join", "last rows", "panes", "nothing matches", "spill", "strict", "counted")
 
 #: The examples, in how many cells, and every how manyth of their operations fails.
 QUICK = [
-    *((name, 1, 3 if name == "nothing matches" else 1) for name in ALL),
+    *((name, 1, 3 if name in ("nothing matches", "counted") else 1) for name in ALL),
     ("join", 3, 31),
     ("strict", 2, 13),
     ("spill", 3, 41),

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.engines.spark import cell, state_recovery
-from penstock.engines.spark.cell import CellProcessor, CellRow, CellStep
+from penstock.engines.spark.cell import CellProcessor, CellRow, CellStep, page_name
 from penstock.engines.spark.state_directory import StateDirectory
 from tests.faults.examples import simulated
 from tests.faults.failing import Kind
@@ -24,26 +24,28 @@ from tests.faults.test_every_operation import NEVER
 NOTICED = "the results are not those of an undisturbed run"
 
 
-def stepped_page_by_page(processor: CellProcessor, address: int, mine: list[bytes]) -> list[CellRow]:
+def stepped_page_by_page(processor: CellProcessor, mine: dict[int, list[bytes]]) -> list[CellRow]:
     """A step that writes pages as it finds them, and steps again in the same task when there is no space."""
+    ((address, packets),) = mine.items()
     try:
-        return _stepped(processor, address, mine)
+        return _stepped(processor, address, packets)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
     StateDirectory(processor._work.run).mark_full()
-    return _stepped(processor, address, mine)
+    return _stepped(processor, address, packets)
 
 
 def _stepped(processor: CellProcessor, address: int, mine: list[bytes]) -> list[CellRow]:
-    work, head = processor._work, processor._saved_head()
-    live = state_recovery.take(work, address, head["token"] if head else None, processor._saved_pages())
+    work, head = processor._work, processor._saved_heads().get(str(address))
+    live = state_recovery.take(work, address, head["token"] if head else None, processor._saved_pages(address))
     step = CellStep(work, address, live, head)
     rows = list(step.run(mine))
     for name, page in live.changes():
-        processor._pages.updateValue((name,), (page,))
+        processor._pages.updateValue((page_name(address, name),), (page,))
     token = state_recovery.keep(work, address, live)
-    processor._head.update((json.dumps({"fingerprint": work.fingerprint, "token": token, **step.saved()}),))
+    heads = {str(address): {"token": token, **step.saved()}}
+    processor._head.update((json.dumps({"fingerprint": work.fingerprint, "cells": heads}),))
     return rows
 
 

@@ -62,12 +62,12 @@ def set_out(reaper: Reaper, monkeypatch: pytest.MonkeyPatch) -> None:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
     class MortalCell(CellProcessor):
-        def _try_step(self, address: int, mine: list[bytes]) -> Any:
+        def _try_step(self, mine: dict[int, list[bytes]]) -> Any:
             reaper.passing("a cell is about to step")
             _before(self._pages, "updateValue", lambda: reaper.passing("results are written"))
             _after(self._pages, "updateValue", lambda: reaper.passing("a page of state is written"))
             _before(self._head, "update", lambda: reaper.passing("all pages of state are written"))
-            rows = super()._try_step(address, mine)
+            rows = super()._try_step(mine)
             reaper.passing("the new state is whole")
             return rows
 

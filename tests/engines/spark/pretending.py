@@ -91,10 +91,16 @@ class PretendedSpark:
                 count = min(len(files[stream.name]), self.random.randint(0, 3))
                 taken, files[stream.name] = files[stream.name][:count], files[stream.name][count:]
                 tasks += self._tasks(stream, taken)
+            # Time may be closed by the micro-batch that brings the last rows.
+            if not any(files.values()) and self.random.random() < 0.5:
+                tasks.append(self._closing())
             self._batch(tasks)
-        self._batch([list(_PackControl(self.work)([pa.record_batch([pa.array(["close"])], names=["value"])]))])
+        self._batch([self._closing()])
         StateDirectory(self.work.run).remove()
         return self.log
+
+    def _closing(self) -> list[pa.RecordBatch]:
+        return list(_PackControl(self.work)([pa.record_batch([pa.array(["close"])], names=["value"])]))
 
     def _files(self, stream: StreamDef, case: Case) -> list[pa.RecordBatch]:
         rows, files = list(case.data[stream.name]), []

@@ -43,16 +43,17 @@ def frames(spark: SparkSession, catalog: Catalog, folder: Path, files: int = 1) 
     }
 
 
-def listed(spark: SparkSession, catalog: Catalog, folder: Path) -> Frames:
-    """The same streams, whose files are read by workers."""
+def listed(spark: SparkSession, catalog: Catalog, folder: Path, files: int | None = 1) -> Frames:
+    """The same streams, whose files are read by workers; None: all of them at once."""
 
-    def files(stream: StreamDef) -> ListedFiles:
-        options = {"path": str(folder / stream.name), "maxFilesPerTrigger": "1"}
+    def listing(stream: StreamDef) -> ListedFiles:
+        limit = {} if files is None else {"maxFilesPerTrigger": str(files)}
+        options = {"path": str(folder / stream.name), **limit}
         found = listed_files(spark, Connector("parquet", tuple(options.items())), options)
         assert found is not None
         return found
 
-    return {stream.name: files(stream) for stream in catalog.streams}
+    return {stream.name: listing(stream) for stream in catalog.streams}
 
 
 def tables(spark: SparkSession, case: Case, catalog: Catalog) -> dict[str, DataFrame]:

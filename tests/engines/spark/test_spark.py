@@ -16,7 +16,7 @@ from penstock.engines.spark.session import check_session
 from penstock.errors import PenstockError
 from tests.engines.comparing import bound, expected
 from tests.engines.spark.examples import QUERIES, example
-from tests.engines.spark.running import begin, frames, on_spark, results, tables, write_files
+from tests.engines.spark.running import begin, frames, listed, on_spark, results, tables, write_files
 from tests.generators import Case, cases
 
 
@@ -46,6 +46,49 @@ def test_a_query_goes_on_where_it_was_stopped(spark: SparkSession, tmp_path: Pat
 
     with pytest.raises(PenstockError, match="number of cells changed"):
         begin(spark, case, query, catalog, tmp_path, cells=3)
+
+
+def test_files_that_are_all_there_take_one_micro_batch(spark: SparkSession, tmp_path: Path) -> None:
+    case = example("join")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in")
+    running = begin(spark, case, query, catalog, tmp_path, given=listed(spark, catalog, tmp_path / "in", files=None))
+    running.await_done()
+    assert {line.step for line in running.metrics()} == {0}
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+
+
+def test_what_a_start_closed_that_ended_before_it_read_anything_is_open_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    case = example("join")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in", only=1)
+    first = begin(spark, case, query, catalog, tmp_path, until_done=False)
+    assert first._query is not None
+    first._query.processAllAvailable()
+    first.stop()
+    (tmp_path / "checkpoint" / "penstock" / "control" / "close-earlier").write_text("close\n")
+    write_files(case, catalog, tmp_path / "in")
+    begin(spark, case, query, catalog, tmp_path).await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
+
+
+def test_what_a_micro_batch_closed_that_was_not_done_stays_closed(spark: SparkSession, tmp_path: Path) -> None:
+    """Its results may be there already, so it must give the same again."""
+    case = example("join")
+    query, catalog = bound(case)
+    write_files(case, catalog, tmp_path / "in")
+    given = listed(spark, catalog, tmp_path / "in", files=None)
+    begin(spark, case, query, catalog, tmp_path, given=given).await_done()
+    (tmp_path / "checkpoint" / "commits" / "0").unlink()
+    (tmp_path / "checkpoint" / "commits" / ".0.crc").unlink(missing_ok=True)
+    again = begin(spark, case, query, catalog, tmp_path, given=given, until_done=False)
+    assert again._query is not None
+    again._query.processAllAvailable()
+    again.stop()
+    begin(spark, case, query, catalog, tmp_path, given=given).await_done()
+    assert results(spark, tmp_path, query) == expected(case, query, catalog)
 
 
 def test_bad_input_is_refused(spark: SparkSession, tmp_path: Path) -> None:

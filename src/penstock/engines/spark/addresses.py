@@ -3,7 +3,8 @@
 An address is the number of one cell of one fragment. Fragments that receive nothing are at level 0, the others one
 level above those that they receive from, and each level is one stateful operator of the Spark query. A packet for a
 higher level travels through the operators below it in the group of a *carrier*, a cell of theirs that passes it on
-untouched: so each source is read once.
+untouched: so each source is read once. Where every fragment has one cell nothing is gained by that: all of them are one
+group of one operator, which steps them one after the other.
 
 Spark puts a group into the partition of its key's hash. Keys are searched so that the cells of a level
 fall into different partitions, and depend on nothing but the plan: a restart must find the state under the same keys.
@@ -21,19 +22,24 @@ OUT = -1
 
 
 class Addresses:
-    def __init__(self, plan: Plan, partitions: int) -> None:
+    def __init__(self, plan: Plan) -> None:
+        #: What is parted in fewer cells than others leaves tasks without rows, but no more than there are cells.
+        self.partitions = max(fragment.cells for fragment in plan.fragments)
         levels: list[int] = []
         for fragment in plan.fragments:
             senders = [levels[r.leaf.fragment] for r in fragment.routes if isinstance(r.leaf, Received)]
-            levels.append(max(senders, default=-1) + 1)
+            levels.append(max(senders, default=-1) + 1 if self.partitions > 1 else 0)
         #: Of each address its fragment and the number of the cell in it.
         self.cells = [(f.number, cell) for f in plan.fragments for cell in range(f.cells)]
         self.level_of = [levels[fragment] for fragment, _ in self.cells]
         self.levels = max(levels) + 1
         self._first = {fragment: self.cells.index((fragment, 0)) for fragment in range(len(plan.fragments))}
         self._on_level = [[a for a, at in enumerate(self.level_of) if at == level] for level in range(self.levels)]
-        self._keys = self._search(partitions)
-        self._found = {(self.level_of[address], key): address for address, key in enumerate(self._keys)}
+        self._keys = self._search(self.partitions)
+        self._found: dict[tuple[int, int], tuple[int, ...]] = {}
+        for address, key in enumerate(self._keys):
+            place = self.level_of[address], key
+            self._found[place] = (*self._found.get(place, ()), address)
         #: The one cell that sees all instants at which rows arrived.
         self.clock = self.of(plan.last.number, 0)
 
@@ -47,12 +53,14 @@ class Addresses:
         carriers = self._on_level[level]
         return self._keys[carriers[address % len(carriers)]]
 
-    def at(self, level: int, key: int) -> int:
-        """Returns the address whose group has a key."""
+    def at(self, level: int, key: int) -> tuple[int, ...]:
+        """Returns the addresses whose group has a key; each comes after those that send to it."""
         return self._found[level, key]
 
     def _search(self, partitions: int) -> list[int]:
         keys = [0] * len(self.cells)
+        if partitions == 1:
+            return keys
         for on_level in self._on_level:
             candidates: dict[int, list[int]] = {}
             numbers = count()

@@ -53,13 +53,17 @@ class CellRow:
     note: str | None = None
 
 
+#: What the next step of a cell needs besides the pages of its machine.
+Head = dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The output of a step: rows for the next operator, and for Spark's state the changed pages and the head."""
+    """The output of a step: packets for other cells, and for Spark's state the changed pages and the head."""
 
     rows: list[CellRow]
     pages: list[tuple[str, bytes]]
-    head: str
+    head: Head
 
 
 class CellProcessor:
@@ -85,15 +89,14 @@ class CellProcessor:
 
     def _passed(self, key: int, rows: Any) -> Iterator[CellRow]:
         """Yields the rows for the next operator: packets for other cells, and the output of this step."""
-        address = self._work.addresses.at(self._level, key)
-        mine: list[bytes] = []
+        mine: dict[int, list[bytes]] = {address: [] for address in self._work.addresses.at(self._level, key)}
         for frame in rows:
             for to, data, note_text in zip(frame["address"], frame["data"], frame["note"], strict=True):
-                if to == address:
-                    mine.append(data)
+                if to in mine:
+                    mine[to].append(data)
                 else:
                     yield CellRow(int(to), data, note_text)
-        yield from self._try_step(address, mine)
+        yield from self._try_step(mine)
 
     def _frame(self, rows: list[CellRow]) -> pd.DataFrame:
         addresses, above = self._work.addresses, self._level + 1
@@ -101,38 +104,49 @@ class CellProcessor:
         numbers = {"at": np.array(at, np.int32), "address": np.array([row.address for row in rows], np.int32)}
         return pd.DataFrame({**numbers, "data": [row.data for row in rows], "note": [row.note for row in rows]})
 
-    def _try_step(self, address: int, mine: list[bytes]) -> list[CellRow]:
-        """Steps a cell, and changes Spark's state all at once or not at all.
+    def _try_step(self, mine: dict[int, list[bytes]]) -> list[CellRow]:
+        """Steps the cells of a group, and changes Spark's state all at once or not at all.
 
         All that a step changes is at hand before the first of it is written. Whatever fails after that fails the task,
         and Spark tries it again from the state that is committed.
         """
-        made = self._made(address, mine)
-        for name, page in made.pages:
-            self._pages.updateValue((name,), (page,))
-        self._head.update((made.head,))
-        return made.rows
+        heads = self._saved_heads()
+        made: dict[int, _Made] = {}
+        out: list[CellRow] = []
+        for address, packets in mine.items():
+            made[address] = self._made(address, packets, heads.get(str(address)))
+            for row in made[address].rows:
+                if row.address in mine:
+                    assert row.data is not None
+                    mine[row.address].append(row.data)
+                else:
+                    out.append(row)
+        for address, step in made.items():
+            for name, page in step.pages:
+                self._pages.updateValue((page_name(address, name),), (page,))
+        heads = {str(address): step.head for address, step in made.items()}
+        self._head.update((json.dumps({"fingerprint": self._work.fingerprint, "cells": heads}),))
+        return out
 
-    def _made(self, address: int, mine: list[bytes]) -> _Made:
+    def _made(self, address: int, mine: list[bytes], head: Head | None) -> _Made:
         """Steps the machine, in shared memory if that has space for it.
 
         Before the second attempt nothing has been written to Spark's state, and the machine of the first one is
         discarded: the second attempt rebuilds it from Spark's state.
         """
         try:
-            return self._made_once(address, mine, is_full=False)
+            return self._made_once(address, mine, head, is_full=False)
         except OSError as error:
             if error.errno not in (*_NO_SPACE, _REMOVED):
                 raise
             if error.errno != _REMOVED:
                 StateDirectory(self._work.run).mark_full()
-        return self._made_once(address, mine, is_full=True)
+        return self._made_once(address, mine, head, is_full=True)
 
-    def _made_once(self, address: int, mine: list[bytes], *, is_full: bool) -> _Made:
-        head = self._saved_head()
+    def _made_once(self, address: int, mine: list[bytes], head: Head | None, *, is_full: bool) -> _Made:
         token = head["token"] if head else None
         learnt = head.get("learnt", {}) if head else {}
-        live = state_recovery.take(self._work, address, token, self._saved_pages(), learnt, is_full=is_full)
+        live = state_recovery.take(self._work, address, token, self._saved_pages(address), learnt, is_full=is_full)
         try:
             step = CellStep(self._work, address, live, head)
             rows = list(step.run(mine))
@@ -144,21 +158,34 @@ class CellProcessor:
         except BaseException:
             state_recovery.drop(live)
             raise
-        saved = {"fingerprint": self._work.fingerprint, "token": token, **step.saved()}
-        return _Made(rows, pages, json.dumps(saved))
+        return _Made(rows, pages, {"token": token, **step.saved()})
 
-    def _saved_head(self) -> dict[str, Any] | None:
+    def _saved_heads(self) -> dict[str, Head]:
+        """Returns the heads of the group's cells by address; none before the first step."""
         found = self._head.get()
         if found is None:
-            return None
-        head: dict[str, Any] = json.loads(found[0])
-        if head["fingerprint"] != self._work.fingerprint:
-            raise changed_query(head["fingerprint"], self._work.zone)
-        return head
+            return {}
+        saved = json.loads(found[0])
+        if saved["fingerprint"] != self._work.fingerprint:
+            raise changed_query(saved["fingerprint"], self._work.zone)
+        heads: dict[str, Head] = saved["cells"]
+        return heads
 
-    def _saved_pages(self) -> Iterator[tuple[str, bytes]]:
-        for (name,), (page,) in self._pages.iterator():
-            yield name, bytes(page)
+    def _saved_pages(self, address: int) -> Iterator[tuple[str, bytes]]:
+        yield from pages_of(address, self._pages.iterator())
+
+
+def page_name(address: int, name: str) -> str:
+    """Returns what a page of a cell's machine is called in the state of its group."""
+    return f"{address}/{name}"
+
+
+def pages_of(address: int, saved: Iterable[tuple[tuple[str], tuple[bytes]]]) -> Iterator[tuple[str, bytes]]:
+    """Yields the pages of a cell's machine among those of its group, by their own names."""
+    own = page_name(address, "")
+    for (name,), (page,) in saved:
+        if name.startswith(own):
+            yield name.removeprefix(own), bytes(page)
 
 
 def changed_query(found: str = "", zone: str = "") -> PenstockError:

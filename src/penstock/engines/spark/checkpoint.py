@@ -29,6 +29,10 @@ _IDLE = "idle-"
 _MOST_DECISIONS = 64
 
 
+#: How the names of the files begin by which a start closes time.
+_CLOSE = "close-"
+
+
 class Checkpoint:
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark = spark
@@ -104,10 +108,36 @@ class Checkpoint:
         """Returns the control files as a stream."""
         return self._spark.readStream.text(self._control)
 
-    def close(self) -> None:
-        """Writes that no more rows arrive. Writing it again has no effect."""
-        if self._read(f"{self._control}/close") is None:
-            self._write(f"{self._control}/close", "close\n")
+    def close(self, run: str) -> None:
+        """Writes that no more rows arrive, by this start of the query. Writing it again has no effect."""
+        if not self.is_closed(run):
+            self._write(self._closing(run), "close\n")
+
+    def reopen(self) -> None:
+        """Takes back what earlier starts closed and no micro-batch has read.
+
+        What a micro-batch reads that is not done stays, since it must give the same again.
+        """
+        if self._latest("offsets") == self._latest("commits"):
+            at = self._path(self._control)
+            for each in at.getFileSystem(self._hadoop()).listStatus(at):
+                if each.getPath().getName().startswith(_CLOSE):
+                    # The source may have listed the file, so it must be there.
+                    self._write(f"{self._control}/{each.getPath().getName()}", "")
+
+    def is_closed(self, run: str) -> bool:
+        """Returns whether this start of the query has said that no more rows arrive."""
+        return self._read(self._closing(run)) is not None
+
+    def _closing(self, run: str) -> str:
+        return f"{self._control}/{_CLOSE}{run}"
+
+    def _latest(self, log: str) -> int:
+        """Returns the last micro-batch that is in one of Spark's logs; -1 if there is none."""
+        at = self._path(f"{self.folder}/{log}")
+        files = at.getFileSystem(self._hadoop())
+        names = [each.getPath().getName() for each in files.listStatus(at)] if files.exists(at) else []
+        return max((int(name) for name in names if name.isdigit()), default=-1)
 
     def adjust(self, sequence: int, run: str, settings: Mapping[str, Any]) -> None:
         """Writes settings for the cells, of this start of the query."""

@@ -37,6 +37,9 @@ _OF_LISTING = frozenset(
     )
 )
 
+#: Those that limit how many of the files a micro-batch reads.
+_LIMITS = frozenset(("maxfilespertrigger", "maxbytespertrigger"))
+
 #: What Spark says that a binary file is.
 _BINARY_FILE = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 
@@ -50,6 +53,8 @@ class ListedFiles:
     format: str
     #: The options of the format's reader.
     options: Mapping[str, str]
+    #: Whether a micro-batch reads all files that there are.
+    reads_all: bool
 
 
 def listed_files(spark: SparkSession, connector: Connector, given: Mapping[str, str]) -> ListedFiles | None:
@@ -60,7 +65,9 @@ def listed_files(spark: SparkSession, connector: Connector, given: Mapping[str, 
     listing = {name: value for name, value in given.items() if name.lower() in _OF_LISTING}
     # The content of the files is not asked for, so Spark does not open them.
     files = spark.readStream.format("binaryFile").schema(_BINARY_FILE).options(**listing).load()
-    return ListedFiles(files.select(F.col("_metadata.file_path").alias("file")), connector.format.lower(), options)
+    names = files.select(F.col("_metadata.file_path").alias("file"))
+    reads_all = _LIMITS.isdisjoint(name.lower() for name in listing)
+    return ListedFiles(names, connector.format.lower(), options, reads_all)
 
 
 def reading_options(spark: SparkSession, connector: Connector) -> dict[str, str] | None:

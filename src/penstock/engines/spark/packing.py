@@ -37,7 +37,7 @@ class PacketKind(Enum):
     MARKER = "marker"
     #: The timestamps of a segment's rows, and how many rows have each.
     INSTANTS = "instants"
-    #: No more rows arrive.
+    #: No more rows arrive than this micro-batch brings.
     CLOSE = "close"
     #: Settings for all cells from this micro-batch on.
     SETTINGS = "settings"

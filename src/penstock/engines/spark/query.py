@@ -78,14 +78,16 @@ def build(
     `planned` is the query's plan with these cells, if there is one already. Spark's progress has what the cells did
     under the name of the `observation`.
     """
-    for spark in {(frame.frame if isinstance(frame, ListedFiles) else frame).sparkSession for frame in frames.values()}:
+    sessions = {(f.frame if isinstance(f, ListedFiles) else f).sparkSession for f in frames.values()}
+    for spark in sessions:
         check_session(spark, query.zone)
-        # The user starts the DataFrame, whenever that is: Spark reads these settings then.
-        set_for_queries(spark, cells)
     if forgetting.spill:
         message = "rows are spilled to the checkpoint folder, which a DataFrame does not know"
         raise PenstockError(message, "start the query with start(), or leave spill out")
     work = _work(query, catalog, tables or {}, cells, horizon, forgetting, planned)
+    for spark in sessions:
+        # The user starts the DataFrame, whenever that is: Spark reads these settings then.
+        set_for_queries(spark, work.addresses.partitions)
     idle = [stream for stream in work.streams if stream.idle is not None]
     if idle and control is None:
         message = f"{idle[0].name} is declared IDLE AFTER a time, and nothing watches the streams of a DataFrame"
@@ -138,6 +140,10 @@ def start(
         running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files, warn=warn)
         with naming(checkpoint):
             kept.wake()
+            kept.reopen()
+            if until_done and all(_reads_all(frames[stream.name]) for stream in work.streams):
+                # The next micro-batch reads all that there is, and may close time as well: each one has its price.
+                kept.close(run)
         running.begin()
         if not until_done:
             running.watch_idle(idle_after, clock)
@@ -156,6 +162,10 @@ def _leave_ended(checkpoint: str) -> None:
     earlier = _started.get(checkpoint)
     if earlier is not None and not earlier.is_running:
         earlier._leave()
+
+
+def _reads_all(frame: DataFrame | ListedFiles) -> bool:
+    return isinstance(frame, ListedFiles) and frame.reads_all
 
 
 def _spill_folder(spark: SparkSession, checkpoint: str) -> str:
@@ -221,7 +231,7 @@ class RunningQuery:
         if self._until_done and not self._reads_files:
             # A topic may get new rows indefinitely: only those that exist now are wanted.
             to = to.trigger(availableNow=True)
-        before = set_for_queries(self._spark, self._work.cells)
+        before = set_for_queries(self._spark, self._work.addresses.partitions)
         try:
             with explained(self._work.streams):
                 self._query = to.start() if self._work.out else to.start(self._out)
@@ -254,13 +264,14 @@ class RunningQuery:
                 self._patiently(self._await, meanwhile)
             elif self._reads_files:
                 self._patiently(self._drain, meanwhile)
-                self._checkpoint.close()
-                self._patiently(self._drain, meanwhile)
+                if not self._checkpoint.is_closed(self._work.run):
+                    self._checkpoint.close(self._work.run)
+                    self._patiently(self._drain, meanwhile)
                 self.stop()
             else:
                 self._patiently(self._await, meanwhile)
                 # In a run of its own: what it closes is all that the first run has read.
-                self._checkpoint.close()
+                self._checkpoint.close(self._work.run)
                 self.begin()
                 self._patiently(self._await, meanwhile)
         finally:

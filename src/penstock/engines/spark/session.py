@@ -138,7 +138,7 @@ def _wrong_python(spark: SparkSession) -> Iterator[tuple[str, str]]:
         )
 
 
-def set_for_queries(spark: SparkSession, cells: int) -> dict[str, str | None]:
+def set_for_queries(spark: SparkSession, partitions: int) -> dict[str, str | None]:
     """Sets what Spark reads when a query starts, and returns what was set before.
 
     Spark keeps the number of partitions in the checkpoint of a query: it must be that of the cells from the first
@@ -146,7 +146,7 @@ def set_for_queries(spark: SparkSession, cells: int) -> dict[str, str | None]:
     """
     before: dict[str, str | None] = {}
     refused = []
-    for name, value in {**_OF_QUERIES, PARTITIONS: str(cells)}.items():
+    for name, value in {**_OF_QUERIES, PARTITIONS: str(partitions)}.items():
         found = spark.conf.get(name, None)
         if found == value:
             continue

@@ -23,7 +23,7 @@ from penstock.plan.inputs import Input, inputs
 from penstock.synopsis.dictionary import Dictionary
 
 #: Changes when state that an older version wrote can no longer be read.
-STATE_VERSION = 12
+STATE_VERSION = 13
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Work:
 
     @cached_property
     def addresses(self) -> Addresses:
-        return Addresses(self.plan, self.cells)
+        return Addresses(self.plan)
 
     @cached_property
     def own(self) -> frozenset[str]:
