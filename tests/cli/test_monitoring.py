@@ -96,7 +96,7 @@ def test_ctl_lists_shows_and_sets(penstock: Penstock, engine: EmbeddedEngine) ->
     assert penstock("ctl", "--json").json == {"runs": [name]}
     assert "purge_every" in penstock("ctl", "orders", "show").out
     done = penstock("ctl", "ord", "set", "purge_every", "5000")
-    assert (done.code, done.out) == (0, "purge_every will be 5000 from the next step on\n")
+    assert (done.code, done.out) == (0, "purge_every will be 5000 from the next step on, until this run ends\n")
     shown = {each["name"]: each["value"] for each in penstock("ctl", name, "show", "--json").json}
     assert shown["purge_every"] == "5000"
     for arguments, said in (

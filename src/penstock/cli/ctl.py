@@ -39,7 +39,9 @@ def run(args: argparse.Namespace) -> int:
             )
         answer = ask(found(args.name), {"command": "set", "property": args.property, "value": args.value})
         setting = answer["setting"]
-        _print(setting, f"{setting['name']} will be {setting['value']} from the next step on", args)
+        _print(
+            setting, f"{setting['name']} will be {setting['value']} from the next step on, until this run ends", args
+        )
         return 0
     if args.property is not None:
         raise PenstockError(f"show takes no {args.property}", f"write penstock ctl {args.name} show")

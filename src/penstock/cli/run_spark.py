@@ -72,9 +72,6 @@ def run_spark(
     watched: Sequence[WatchedQuery],
 ) -> int:
     """Runs queries, each with the target of its results; those that watch run in this process."""
-    if args.memory is not None:
-        hint = "leave --memory out, and set maxFilesPerTrigger of the source"
-        raise PenstockError("--memory is for --engine embedded", hint)
     find_java()
     refuse_names([q for q, _ in queries], "give the query a name without a slash: Spark keeps a folder for it")
     for _, output in queries:
@@ -89,8 +86,9 @@ def run_spark(
         scratch = Path(stack.enter_context(temporary))
         started: list[_Started] = []
         with terminable(), progress.waiting("starting Spark"):
-            for query, output in queries:
-                started.append(_start(script, query, output, args, progress, scratch=scratch, titled=titled))
+            for (query, output), verdict in zip(queries, verdicts, strict=True):
+                most = verdict.bound.size
+                started.append(_start(script, query, output, args, progress, most, scratch=scratch, titled=titled))
                 stack.callback(started[-1].running.stop)
         monitoring.prove(verdicts, [each.planned for each in started])
         controls = stack.enter_context(monitoring.adjusting([each.running for each in started]))
@@ -125,6 +123,7 @@ def _start(
     output: str,
     args: argparse.Namespace,
     progress: ProgressLine,
+    most_rows: int | None,
     *,
     scratch: Path,
     titled: bool,
@@ -133,7 +132,7 @@ def _start(
         spark = spark_session(args.master, time_zone=args.time_zone)
     cells = args.cells or spark.sparkContext.defaultParallelism
     planned = plan_of(query, script.catalog, cells, forgetting(args), adaptive(args))
-    streams, tables = frames_of(planned, script.catalog, spark)
+    streams, tables = frames_of(planned, script.catalog, spark, slowly=args.memory is not None)
     folder = str(scratch / f"{query.name}.parquet") if output == "-" else output
     checkpoint = str(Path(args.checkpoint) / query.name if args.checkpoint else scratch / f"{query.name}.checkpoint")
     running = start(
@@ -151,6 +150,8 @@ def _start(
         planned=planned,
         warn=progress.warn,
         idle=args.idle,
+        memory=args.memory,
+        most_rows=most_rows,
     )
     printed = (
         (Committed(Path(folder)), open_sink("-", query, query.name if titled else None)) if output == "-" else None

@@ -26,7 +26,18 @@ def rows_within(
     `waiting` are the bytes of rows that were read and not pushed, and `proved` the rows of state of each query at most.
     """
     used = sum(_held(engine, proved.get(engine.query.name)) for engine in engines) + waiting
+    return rows_beside(budget, used, row_bytes)
+
+
+def rows_beside(budget: int, used: float, row_bytes: float) -> int:
+    """Returns how many rows of so many bytes a step may take where so much of a budget is used."""
     return max(LEAST, int((budget - used) / max(1.0, row_bytes * COPIES)))
+
+
+def held_bytes(rows: int, size: int, in_flight: int, most_rows: int | None) -> float:
+    """Returns the bytes that a query holds with so many rows of state, and may come to hold by what was proved."""
+    to_come = max(0, most_rows - rows) * size / rows if most_rows is not None and rows else 0
+    return size + in_flight + to_come
 
 
 def bytes_that_may_wait(budget: int, engine: EmbeddedEngine, most_rows: int | None) -> int:
@@ -39,7 +50,4 @@ def bytes_that_may_wait(budget: int, engine: EmbeddedEngine, most_rows: int | No
 
 
 def _held(engine: EmbeddedEngine, most_rows: int | None) -> float:
-    """Returns the bytes that a query holds, and may come to hold by what was proved of it."""
-    rows, size = engine.state()
-    to_come = max(0, most_rows - rows) * size / rows if most_rows is not None and rows else 0
-    return size + engine.in_flight_bytes() + to_come
+    return held_bytes(*engine.state(), engine.in_flight_bytes(), most_rows)

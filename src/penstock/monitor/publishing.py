@@ -17,8 +17,9 @@ from penstock.monitor.sysstream import Property, properties
 
 #: Microseconds between two publications at least: both to make one and to step the queries that read it have a cost.
 _PAUSE = 200_000
-#: A publication and what its readers make of it take such a part of the time at most, unless that is seldom.
-_SHARE = 0.02
+#: A publication and what its readers make of it take such a part of the CPU time at most, unless that is seldom. To
+#: gather the metrics, and that caches of the processor are cold after it, costs about as much again.
+_SHARE = 0.0075
 _LONGEST_PAUSE = 2_000_000
 
 
@@ -36,13 +37,21 @@ class SysStream:
         self._bounds: dict[str, QueryBounds] = {}
         #: What was published and not read yet.
         self._rows: list[Property] = []
-        self._latest = self._published = self._stepped = 0
-        self._pause = _PAUSE
+        self._latest = self._stepped = 0
+        #: When it published last, or began, by the wall clock and in CPU time of this thread, and what that cost then.
+        self._published, self._published_cpu, self._cost = self._now(), time.thread_time_ns(), 0
 
     @property
     def is_due(self) -> bool:
-        """Returns whether somebody reads it, and the last publication is not too recent."""
-        return bool(self.watches) and self._now() - self._published >= self._pause
+        """Returns whether somebody reads it, and the last publication is not too recent.
+
+        On a machine that is busy with other things little is done between two instants of the wall clock, so it is the
+        CPU time since then that counts, up to the longest pause.
+        """
+        if not self.watches:
+            return False
+        passed, worked = self._now() - self._published, time.thread_time_ns() - self._published_cpu
+        return passed >= _LONGEST_PAUSE or (passed >= _PAUSE and worked * _SHARE >= self._cost)
 
     def prove(self, bounds: Bounds) -> None:
         """Adds what was proved of the state of queries, to be published beside it."""
@@ -51,30 +60,32 @@ class SysStream:
     def take(self, lines: Iterable[OperatorMetrics]) -> None:
         """Publishes what the metrics of steps say, at the present instant."""
         if self.watches:
-            self._published = self._now()
-            self._rows += properties(lines, self._now(), self._bounds)
+            self._publish(lambda now: properties(lines, now, self._bounds))
 
     def beat(self) -> None:
         """Publishes that a run waits for input, so that its readers see time pass."""
         if self.is_due:
-            self._published = self._now()
-            self._rows.append(Property(self._now(), "", "run", "run", None, "idle", 1.0))
+            self._publish(lambda now: [Property(now, "", "run", "run", None, "idle", 1.0)])
+
+    def _publish(self, made: Callable[[int], list[Property]]) -> None:
+        self._published, self._published_cpu = self._now(), time.thread_time_ns()
+        self._rows += made(self._now())
+        self._cost = time.thread_time_ns() - self._published_cpu
 
     def changes(self, *, is_last: bool = False) -> Iterator[tuple[Query, Any]]:
         """Yields the changes of the queries that read, if something was published; at the end of a run all of them."""
-        began = self._now()
-        is_due = self._rows and self._published - self._stepped >= self._pause
+        is_due = self._rows and self._published - self._stepped >= _PAUSE
         if not self.watches or not (is_due or is_last):
             return
-        now = self._latest = began + 1
+        began = time.thread_time_ns()
+        now = self._latest = self._now() + 1
         self._stepped = self._published
         rows, self._rows = self._rows, []
         for watch in self.watches:
             watch.push(rows)
             for block in watch.changes(now):
                 yield watch.query, block
-        took = self._now() - began
-        self._pause = min(max(_PAUSE, round(took / _SHARE)), _LONGEST_PAUSE)
+        self._cost += time.thread_time_ns() - began
 
     def close(self) -> None:
         for watch in self.watches:

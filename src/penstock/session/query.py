@@ -29,6 +29,7 @@ from penstock.session.given_times import idle_time
 from penstock.session.open_query import OpenQuery
 from penstock.session.provided import collected, is_live
 from penstock.sql.system_streams import reads_sysstream
+from penstock.types import parsed_bytes
 
 if TYPE_CHECKING:  # libraries for data are loaded when they are needed
     from penstock.engines.spark.query import RunningQuery
@@ -308,6 +309,7 @@ class Query:
         early: bool = False,
         forgetting: Forgetting = EAGER,
         adaptive: Adaptive = FULL,
+        memory: int | str | None = None,
     ) -> RunningQuery:
         """Starts it on Spark, into a folder whose name ends in csv, json or parquet, and returns the running query.
 
@@ -315,6 +317,7 @@ class Query:
         `until_done` it reads what there is, closes time at the `horizon`, and ends; otherwise it waits for new rows,
         and goes on without a stream that has been quiet for `idle`, such as '30 SECONDS'.
         With `early` results come as soon as their rows are there, in no order of time, where that changes none.
+        `memory` is what rows may take, such as '512MB': how many files a micro-batch reads follows from it.
 
         ```python
         from pathlib import Path
@@ -343,7 +346,9 @@ class Query:
         self._refuse_sysstream()
         spark = self._session.spark
         cells = spark.sparkContext.defaultParallelism if cells is None else cells
-        planned, streams, tables = self._frames(cells, forgetting, adaptive, early=early)
+        budget = _bytes(memory)
+        slowly = budget is not None
+        planned, streams, tables = self._frames(cells, forgetting, adaptive, early=early, slowly=slowly)
         running = self._started = start(
             self.bound,
             self._session.catalog,
@@ -358,6 +363,8 @@ class Query:
             forgetting=forgetting,
             planned=planned,
             idle=idle_time(idle),
+            memory=budget,
+            most_rows=None if self._admitted is None else self._admitted.bound.size,
         )
         self._planned = planned
         self._told, self._controls = -1, Controls([self._started])
@@ -396,7 +403,7 @@ class Query:
         return Metrics(self._metrics)
 
     def _frames(
-        self, cells: int, forgetting: Forgetting, adaptive: Adaptive, *, early: bool
+        self, cells: int, forgetting: Forgetting, adaptive: Adaptive, *, early: bool, slowly: bool = False
     ) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
         """Returns the plan, and the DataFrames of the streams and of the tables that the plan reads."""
         from penstock.engines.planning import plan_of  # noqa: PLC0415
@@ -405,7 +412,7 @@ class Query:
         catalog = self._session.catalog
         with limited(self._effort):
             planned = plan_of(with_early(self.bound, early=early), catalog, cells, forgetting, adaptive)
-        return planned, *frames_of(planned, catalog, self._session.spark, self._session.data)
+        return planned, *frames_of(planned, catalog, self._session.spark, self._session.data, slowly=slowly)
 
     def _repr_html_(self) -> str:
         """Returns its verdict and its plan, for notebooks."""
@@ -416,3 +423,11 @@ class Query:
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name} {column.type}" for column in self.schema)
         return f"<query {self.name}: {columns}>"
+
+
+def _bytes(memory: int | str | None) -> int | None:
+    """Returns a memory budget in bytes."""
+    size = None if memory is None else parsed_bytes(str(memory))
+    if memory is not None and not size:
+        raise PenstockError(f"memory is {memory}", "write '512MB', or leave it out")
+    return size

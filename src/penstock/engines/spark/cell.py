@@ -233,6 +233,8 @@ class CellStep:
         self._has_tables = head is not None and bool(head["tables"])
         #: The settings of this start of the query; what an earlier one was given does not count any more.
         self._settings: Mapping[str, Any] | None = None if head is None else head.get("settings")
+        #: The bytes of the packets that it was given.
+        self._taken = 0
 
     def saved(self) -> dict[str, Any]:
         """Returns what the next step needs besides the machine."""
@@ -243,6 +245,7 @@ class CellStep:
 
     def run(self, packets: list[bytes]) -> Iterator[CellRow]:
         schemas = [input_.schema for input_ in self._inputs]
+        self._taken = sum(map(len, packets))
         received = [opened(data, schemas, self._live.dictionary) for data in packets]
         self._read_time(received)
         self._read_settings(received)
@@ -256,7 +259,10 @@ class CellStep:
         blocks = self._live.machine.blocks(arrived, self.clock.until, arrivals, closed)
         yield from self._results(blocks) if self._fragment is self._work.plan.last else self._exchanged(blocks)
         sweep(self._live.dictionary, [self._live.machine])
-        yield CellRow(OUT, None, note(self._work.name, self._cell, self._live.machine, self.clock, self._is_clock))
+        yield CellRow(OUT, None, self._note())
+
+    def _note(self) -> str:
+        return note(self._work.name, self._cell, self._live.machine, self.clock, self._taken, self._is_clock)
 
     @property
     def _is_clock(self) -> bool:

@@ -49,9 +49,17 @@ _DEFAULTS: dict[str, dict[str, str]] = {
 
 
 def frames_of(
-    planned: Plan, catalog: Catalog, spark: SparkSession, handed: Mapping[str, Any] | None = None
+    planned: Plan,
+    catalog: Catalog,
+    spark: SparkSession,
+    handed: Mapping[str, Any] | None = None,
+    *,
+    slowly: bool = False,
 ) -> tuple[dict[str, DataFrame | ListedFiles], dict[str, DataFrame]]:
-    """Returns the streams and the tables that a plan reads: those that were handed over, and the others as declared."""
+    """Returns the streams and the tables that a plan reads: those that were handed over, and the others as declared.
+
+    `slowly`: of files a micro-batch reads one, until somebody sets how many.
+    """
     handed = handed or {}
     streams, tables = read_by([planned], catalog)
     for stream in streams:
@@ -59,7 +67,7 @@ def frames_of(
             message = f"{stream.name} was handed over as rows, and Spark reads streams"
             raise PenstockError(message, "hand over a streaming DataFrame, or use run() or to_arrow()")
     return (
-        {s.name: handed[s.name] if s.name in handed else declared_stream(spark, s) for s in streams},
+        {s.name: handed[s.name] if s.name in handed else declared_stream(spark, s, slowly=slowly) for s in streams},
         {
             t.name: _handed_table(spark, t, handed[t.name]) if t.name in handed else declared_table(spark, t)
             for t in tables
@@ -71,14 +79,14 @@ def _handed_table(spark: SparkSession, table: TableDef, rows: Any) -> DataFrame:
     return rows if isinstance(rows, DataFrame) else spark.createDataFrame(rows.table(table, session_zone(spark)))
 
 
-def declared_stream(spark: SparkSession, stream: StreamDef) -> DataFrame | ListedFiles:
+def declared_stream(spark: SparkSession, stream: StreamDef, *, slowly: bool = False) -> DataFrame | ListedFiles:
     connector = _connector(stream)
     _check_path(connector, stream.name)
     options = _options(spark, connector)
     if os.path.isfile(options.get("path", "")):
         options["path"] = _as_pattern(options["path"])
     with _explained(stream):
-        files = listed_files(spark, connector, options)
+        files = listed_files(spark, connector, options, slowly=slowly)
     if files is not None:
         return files
     reader = spark.readStream.format(connector.format).options(**options)

@@ -38,7 +38,7 @@ _OF_LISTING = frozenset(
 )
 
 #: Those that limit how many of the files a micro-batch reads.
-_LIMITS = frozenset(("maxfilespertrigger", "maxbytespertrigger"))
+_MOST_FILES, _MOST_BYTES = "maxfilespertrigger", "maxbytespertrigger"
 
 #: What Spark says that a binary file is.
 _BINARY_FILE = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
@@ -55,19 +55,39 @@ class ListedFiles:
     options: Mapping[str, str]
     #: Whether a micro-batch reads all files that there are.
     reads_all: bool
+    #: How many files a micro-batch reads at most, as was declared, and whether it is declared how many bytes.
+    most_files: int | None = None
+    limits_bytes: bool = False
 
 
-def listed_files(spark: SparkSession, connector: Connector, given: Mapping[str, str]) -> ListedFiles | None:
-    """Returns the files of a declared stream, or None where only Spark can read them."""
+def files_at_once(frames: Mapping[str, object]) -> tuple[dict[str, int | None], list[str]]:
+    """Returns how many files of each stream a micro-batch reads at most, as was declared, or None.
+
+    The streams of the second list are not read by files alone, so that nothing can be said of them.
+    """
+    listed = {name: f for name, f in frames.items() if isinstance(f, ListedFiles) and not f.limits_bytes}
+    return {name: files.most_files for name, files in listed.items()}, [n for n in frames if n not in listed]
+
+
+def listed_files(
+    spark: SparkSession, connector: Connector, given: Mapping[str, str], *, slowly: bool = False
+) -> ListedFiles | None:
+    """Returns the files of a declared stream, or None where only Spark can read them.
+
+    `slowly`: a micro-batch reads one file, until it is known what that takes, or as many as are declared.
+    """
     options = reading_options(spark, connector)
     if options is None:
         return None
-    listing = {name: value for name, value in given.items() if name.lower() in _OF_LISTING}
+    listing = {name.lower(): value for name, value in given.items() if name.lower() in _OF_LISTING}
+    most = int(listing[_MOST_FILES]) if listing.get(_MOST_FILES, "").isdecimal() else None
+    if slowly and not listing.keys() & {_MOST_FILES, _MOST_BYTES}:
+        listing[_MOST_FILES] = "1"
     # The content of the files is not asked for, so Spark does not open them.
     files = spark.readStream.format("binaryFile").schema(_BINARY_FILE).options(**listing).load()
     names = files.select(F.col("_metadata.file_path").alias("file"))
-    reads_all = _LIMITS.isdisjoint(name.lower() for name in listing)
-    return ListedFiles(names, connector.format.lower(), options, reads_all)
+    reads_all = listing.keys().isdisjoint((_MOST_FILES, _MOST_BYTES))
+    return ListedFiles(names, connector.format.lower(), options, reads_all, most, _MOST_BYTES in listing)
 
 
 def reading_options(spark: SparkSession, connector: Connector) -> dict[str, str] | None:

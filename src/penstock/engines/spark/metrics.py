@@ -7,7 +7,7 @@ their own. Beside the notes Spark's own progress has their totals, as numbers th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from functools import partial
@@ -58,13 +58,29 @@ class QueryProgress(QueryTotals):
     rows_per_second: float
 
 
-def note(query: str, cell: int, machine: Machine, clock: Clock, with_streams: bool) -> str:
-    """Returns the note of a cell after a step. One cell reports the streams."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a micro-batch took: rows by stream, what Spark counted of each source, and bytes; and what is kept now."""
+
+    batch: int
+    rows: Mapping[str, int]
+    #: The newest instant of each stream.
+    newest: Mapping[str, int]
+    read: Sequence[int]
+    bytes: int
+    state_rows: int
+    state_bytes: int
+    in_flight_bytes: int
+
+
+def note(query: str, cell: int, machine: Machine, clock: Clock, taken: int, with_streams: bool) -> str:
+    """Returns the note of a cell after a step that took so many bytes. One cell reports the streams."""
     made = partial(OperatorMetrics, 0, clock.until, query)
     lines = list(machine_metrics(made, machine, cell))
     values = machine.dictionary
     lines.append(made(DICTIONARY, machine.fragment.number, None, cell, 0, 0, len(values), values.nbytes))
-    from_cell: dict[str, Any] = {"watermark": clock.until, "operators": [asdict(line) for line in lines]}
+    operators = [asdict(line) for line in lines]
+    from_cell: dict[str, Any] = {"watermark": clock.until, "operators": operators, "taken": taken}
     totals = {
         "violations": machine.violations(),
         "timed_out_rows": machine.timed_out_rows(),
@@ -129,7 +145,8 @@ class History:
         if seen is not None and seen["notes"]:
             notes = [json.loads(from_cell) for from_cell in seen["notes"]]
             done = _epoch(report.timestamp) + report.batchDuration / 1000
-            self._reports[report.batchId] = _Report(_rate(notes, report.batchDuration), notes, done)
+            read = [source.numInputRows for source in report.sources]
+            self._reports[report.batchId] = _Report(_rate(notes, report.batchDuration), notes, done, read)
         for batch in sorted(self._reports)[:-_MOST_BATCHES]:
             del self._reports[batch]
 
@@ -156,6 +173,27 @@ class History:
         with self._lock:
             latest, first = (self._reports[pick(self._reports)].notes if self._reports else [] for pick in (max, min))
         return _rows_of(latest, "streams"), _rows_of(first, "before")
+
+    def taken(self) -> Taken | None:
+        """Returns what the latest micro-batch took, or None before the first is done."""
+        with self._lock:
+            if not self._reports:
+                return None
+            batch = max(self._reports)
+            report = self._reports[batch]
+        lines = [line for from_cell in report.notes for line in from_cell["operators"]]
+        streams = [item for from_cell in report.notes for item in from_cell.get("streams", {}).items()]
+        before = _rows_of(report.notes, "before")
+        return Taken(
+            batch,
+            {name: int(progress["rows"]) - before.get(name, 0) for name, progress in streams},
+            {name: int(progress["newest"]) for name, progress in streams},
+            report.read,
+            sum(int(from_cell.get("taken", 0)) for from_cell in report.notes),
+            sum(int(line["state_rows"]) for line in lines if line["operator"] != DICTIONARY),
+            sum(int(line["state_bytes"]) for line in lines),
+            sum(int(line["in_flight_bytes"]) for line in lines),
+        )
 
     def progress(self) -> QueryProgress | None:
         """Returns how far the query is, or None before the first micro-batch is done."""
@@ -202,6 +240,8 @@ class _Report:
     notes: list[dict[str, Any]]
     #: When the micro-batch was done, in seconds since 1970.
     at: float
+    #: What Spark counted of each source: files where workers read them, else rows.
+    read: list[int]
 
 
 def _operator_metrics(batch: int, line: Mapping[str, Any], at: float) -> OperatorMetrics:

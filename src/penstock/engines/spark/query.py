@@ -29,10 +29,12 @@ from penstock.engines.spark.checkpoint import Checkpoint
 from penstock.engines.spark.declared import check_whole
 from penstock.engines.spark.deferred import Deferred
 from penstock.engines.spark.idle_watch import IdleWatch
-from penstock.engines.spark.listing import ListedFiles
-from penstock.engines.spark.metrics import NOTES, History, QueryProgress, observed
+from penstock.engines.spark.listing import ListedFiles, files_at_once
+from penstock.engines.spark.metrics import NOTES, History, QueryProgress, Taken, observed
 from penstock.engines.spark.output import writer
 from penstock.engines.spark.paths import from_here, local_folder
+from penstock.engines.spark.read_limits import set_most_files
+from penstock.engines.spark.reading_watch import ReadingWatch
 from penstock.engines.spark.reports import SlowStart, SparkDied, explained, naming
 from penstock.engines.spark.session import check_session, restore, set_for_queries
 from penstock.engines.spark.shipping import refuse_unpicklable
@@ -53,7 +55,7 @@ from penstock.plan.settings import Settings
 _MOST_STARTS = 6
 
 #: What is to be done where a setting would say how much is read.
-_READ_LIMITS = "on Spark the options of a source say how much a micro-batch reads, as maxFilesPerTrigger does"
+_READ_LIMITS = "on Spark the options of a source say how much a micro-batch reads, as maxBytesPerTrigger does"
 
 #: Streams by their declared names.
 Frames = Mapping[str, DataFrame | ListedFiles]
@@ -112,12 +114,15 @@ def start(
     warn: Warn = warn_in_python,
     idle: int | None = None,
     clock: Clock = wall_clock,
+    memory: int | None = None,
+    most_rows: int | None = None,
 ) -> RunningQuery:
     """Runs a query into a folder of files, exactly once; the folder's name ends in csv, json or parquet.
 
     With `until_done` it reads what there is, closes time at the horizon, and ends; without it streams may be idle:
     after `idle` microseconds of `clock`, where none are declared. `planned` is the query's plan with these cells and
-    this forgetting, if there is one already. `warn` takes what is doubtful.
+    this forgetting, if there is one already. `warn` takes what is doubtful. Rows may take `memory` bytes; `most_rows`
+    is what was proved of the rows of state, where that is a number.
     """
     check_session(spark, query.zone)
     out, checkpoint = from_here(spark, out), from_here(spark, checkpoint)
@@ -138,6 +143,7 @@ def start(
         result = _build(work, frames, kept.control())
         from_files = all(reads_files(frames[stream.name]) for stream in work.streams)
         running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files, warn=warn)
+        running.limit_reading(frames, memory, most_rows)
         with naming(checkpoint):
             kept.wake()
             kept.reopen()
@@ -207,6 +213,32 @@ class RunningQuery:
         #: The last micro-batch that was examined for doubts.
         self._examined = -1
         self.idle_watch: IdleWatch | None = None
+        #: What limits how much a micro-batch reads, where that can be limited.
+        self._reading: ReadingWatch | None = None
+
+    def limit_reading(self, frames: Frames, memory: int | None, most_rows: int | None) -> None:
+        """Lets settings say how much a micro-batch reads, if all streams are of files that workers read."""
+        files, others = files_at_once({stream.name: frames.get(stream.name) for stream in self._work.streams})
+        if memory is not None and others:
+            raise PenstockError(f"how much is read of {others[0]} cannot follow from a memory budget", _READ_LIMITS)
+        if not others:
+            self.settings = replace(self.settings, memory=memory)
+            self._reading = ReadingWatch(self, files, self._work.delays, most_rows)
+
+    def taken(self) -> Taken | None:
+        """Returns what its latest micro-batch took."""
+        self._collect_if_alive()
+        return self._history.taken()
+
+    def limit_files(self, files: Mapping[str, int | None]) -> bool:
+        """Says how many files of each stream a micro-batch reads from the next on, and whether the query is so far."""
+        with suppress(SparkDied), explained(()):
+            return self._query is not None and set_most_files(self._query, self._spark.sparkContext._jvm, files)
+        return False
+
+    def note(self, change: SettingChange) -> None:
+        """Records what was decided about the next micro-batch."""
+        self._changes.append((self._history.latest() + 1, (change,)))
 
     def watch_idle(self, after: Mapping[str, int], clock: Clock = wall_clock) -> None:
         """Goes on without streams that are idle after these times, from now on."""
@@ -239,6 +271,8 @@ class RunningQuery:
         finally:
             restore(self._spark, before)
         _started[self._full_path] = self
+        if self._reading is not None:
+            self._reading.begin()
 
     def _writer(self) -> DataStreamWriter:
         if self._work.out is None:
@@ -327,12 +361,15 @@ class RunningQuery:
         self._adjusted += 1
         with explained(()):
             self._checkpoint.adjust(self._adjusted, self._work.run, settings.as_json())
+        if self._reading is not None:
+            self._reading.begin()
 
     @property
     def not_adjustable(self) -> Mapping[str, str]:
         """Returns the settings that it has no use for, each with what to do instead."""
+        fixed = ("step_rows", "step_rows_most", *(() if self._reading else ("read_limit", "memory")))
         return {
-            **dict.fromkeys(("step_rows", "step_rows_most", "read_limit", "memory"), _READ_LIMITS),
+            **dict.fromkeys(fixed, _READ_LIMITS),
             "scheduling": "on Spark a micro-batch goes through all stages before the next one is read",
         }
 
@@ -360,6 +397,8 @@ class RunningQuery:
         """
         if self.idle_watch is not None:
             self.idle_watch.end()
+        if self._reading is not None:
+            self._reading.end()
         StateDirectory(self._work.run).remove()
         if self._work.out is not None and self._id is not None:
             clear_drafts(self._work.out, self._id)

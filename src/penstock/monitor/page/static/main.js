@@ -196,7 +196,7 @@ class Page {
     const answer = await fetch("./settings", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ name, value }) });
     if (!answer.ok) return (await answer.text()).trim();
     this.run.latest.settings = (await answer.json()).settings;
-    return "set from the next step on";
+    return "set from the next step on, until this run ends";
   }
 }
 
