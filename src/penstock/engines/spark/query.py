@@ -143,12 +143,14 @@ def start(
         result = _build(work, frames, kept.control())
         from_files = all(reads_files(frames[stream.name]) for stream in work.streams)
         running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files, warn=warn)
-        running.limit_reading(frames, memory, most_rows)
+        # Then the next micro-batch reads all that there is, and may close time as well: each one has its price.
+        at_once = until_done and all(_reads_all(frames[stream.name]) for stream in work.streams)
+        if not at_once:
+            running.limit_reading(frames, memory, most_rows)
         with naming(checkpoint):
             kept.wake()
             kept.reopen()
-            if until_done and all(_reads_all(frames[stream.name]) for stream in work.streams):
-                # The next micro-batch reads all that there is, and may close time as well: each one has its price.
+            if at_once:
                 kept.close(run)
         running.begin()
         if not until_done:
