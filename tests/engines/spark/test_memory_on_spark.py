@@ -131,7 +131,7 @@ def test_a_backlog_is_read_in_micro_batches_that_fit_and_none_is_lost(spark: Spa
     )  # fmt: skip
     running.await_done()
     assert sorted(spark.read.parquet(out).toArrow().column("a").to_pylist()) == list(range(FILES * ROWS))
-    lines = running.metrics()
+    lines = running.operators()
     read = [line.rows_in for line in lines if line.operator == "source" and line.rows_in]
     assert sum(read) == FILES * ROWS
     assert read[0] == ROWS, "the first micro-batch is a file, because nothing is known by then"
@@ -156,12 +156,12 @@ def test_a_read_limit_takes_effect_while_the_query_runs(spark: SparkSession, tmp
     controls.set("read_limit", str(100 * ROWS))
     controls.apply()
     running.await_done()
-    read = [line.rows_in for line in running.metrics() if line.operator == "source" and line.rows_in]
+    read = [line.rows_in for line in running.operators() if line.operator == "source" and line.rows_in]
     assert sum(read) == FILES * ROWS
     assert len(read) < FILES, "it was one file for each micro-batch before"
 
 
 def test_of_streams_that_spark_reads_nothing_can_be_said() -> None:
     frame = cast(Any, object())
-    files, other = ListedFiles(frame, "csv", {}, 3), ListedFiles(frame, "csv", {}, None, limits_bytes=True)
+    files, other = ListedFiles(frame, "csv", {}, False, 3), ListedFiles(frame, "csv", {}, False, limits_bytes=True)
     assert files_at_once({"s": files, "r": frame, "t": other}) == ({"s": 3}, ["r", "t"])

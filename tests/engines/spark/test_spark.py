@@ -54,7 +54,7 @@ def test_files_that_are_all_there_take_one_micro_batch(spark: SparkSession, tmp_
     write_files(case, catalog, tmp_path / "in")
     running = begin(spark, case, query, catalog, tmp_path, given=listed(spark, catalog, tmp_path / "in", files=None))
     running.await_done()
-    assert {line.step for line in running.metrics()} == {0}
+    assert {line.step for line in running.operators()} == {0}
     assert results(spark, tmp_path, query) == expected(case, query, catalog)
 
 
