@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from penstock.algebra.expressions import Column, Expr, substitute
+from penstock.algebra.expressions import substitute
 from penstock.algebra.physical import Scan
 from penstock.algebra.relations import Relation, SetOp, Unbounded
 from penstock.catalog import (
@@ -104,7 +104,7 @@ def _over(keys: Keys, inside: Inside) -> Keys:
 def _closed_sides(node: SetOp, keys: Keys, declared: Declared) -> Closers | None:
     """What closes both sides of a set operation: a row may be of one side alone."""
     found = Closers()
-    sides = [(side, tuple(_renamed(key, node, side) for key in keys)) for side in node.inputs]
+    sides = [(side, _over(keys, dict(zip(node.schema, side.schema, strict=True)))) for side in node.inputs]
     for (side, own_keys), other in zip(sides, reversed(sides), strict=True):
         own = closed_values(side, own_keys, declared)
         for referred in () if declared.certain else _referred_to(side, own_keys, *other, declared):
@@ -113,12 +113,6 @@ def _closed_sides(node: SetOp, keys: Keys, declared: Declared) -> Closers | None
             return None
         found += own
     return found
-
-
-def _renamed(key: Expr | None, node: SetOp, side: Relation) -> Expr | None:
-    """A key over columns of a set operation, over those of a side."""
-    inside: dict[Column, Expr] = dict(zip(node.schema, side.schema, strict=True))
-    return None if key is None else substitute(key, inside)
 
 
 def _referred_to(
