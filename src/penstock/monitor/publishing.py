@@ -17,9 +17,9 @@ from penstock.monitor.sysstream import Property, properties
 
 #: Microseconds between two publications at least: both to make one and to step the queries that read it have a cost.
 _PAUSE = 200_000
-#: A publication and what its readers make of it take such a part of the CPU time at most, unless that is seldom. To
-#: gather the metrics, and that caches of the processor are cold after it, costs about as much again.
-_SHARE = 0.0075
+#: The steps of the readers take such a part of the CPU time at most, unless that is seldom. To gather what is
+#: published, and that caches of the processor are cold after it, costs about as much again.
+_SHARE = 0.005
 _LONGEST_PAUSE = 2_000_000
 
 
@@ -37,20 +37,20 @@ class SysStream:
         self._bounds: dict[str, QueryBounds] = {}
         #: What was published and not read yet.
         self._rows: list[Property] = []
-        self._latest = self._stepped = 0
-        #: When it published last, or began, by the wall clock and in CPU time of this thread, and what that cost then.
-        self._published, self._published_cpu, self._cost = self._now(), time.thread_time_ns(), 0
+        self._latest = 0
+        #: When its readers were stepped last, by the wall clock and in CPU time of this thread, and what that cost.
+        self._stepped, self._stepped_cpu, self._cost = self._now(), time.thread_time_ns(), 0
 
     @property
     def is_due(self) -> bool:
-        """Returns whether somebody reads it, and the last publication is not too recent.
+        """Returns whether somebody reads it, and the last step of the readers is not too recent.
 
         On a machine that is busy with other things little is done between two instants of the wall clock, so it is the
         CPU time since then that counts, up to the longest pause.
         """
         if not self.watches:
             return False
-        passed, worked = self._now() - self._published, time.thread_time_ns() - self._published_cpu
+        passed, worked = self._now() - self._stepped, time.thread_time_ns() - self._stepped_cpu
         return passed >= _LONGEST_PAUSE or (passed >= _PAUSE and worked * _SHARE >= self._cost)
 
     def prove(self, bounds: Bounds) -> None:
@@ -60,32 +60,26 @@ class SysStream:
     def take(self, lines: Iterable[OperatorMetrics]) -> None:
         """Publishes what the metrics of steps say, at the present instant."""
         if self.watches:
-            self._publish(lambda now: properties(lines, now, self._bounds))
+            self._rows += properties(lines, self._now(), self._bounds)
 
     def beat(self) -> None:
         """Publishes that a run waits for input, so that its readers see time pass."""
         if self.is_due:
-            self._publish(lambda now: [Property(now, "", "run", "run", None, "idle", 1.0)])
-
-    def _publish(self, made: Callable[[int], list[Property]]) -> None:
-        self._published, self._published_cpu = self._now(), time.thread_time_ns()
-        self._rows += made(self._now())
-        self._cost = time.thread_time_ns() - self._published_cpu
+            self._rows.append(Property(self._now(), "", "run", "run", None, "idle", 1.0))
 
     def changes(self, *, is_last: bool = False) -> Iterator[tuple[Query, Any]]:
         """Yields the changes of the queries that read, if something was published; at the end of a run all of them."""
-        is_due = self._rows and self._published - self._stepped >= _PAUSE
-        if not self.watches or not (is_due or is_last):
+        if not self.watches or not (is_last or (self._rows and self.is_due)):
             return
         began = time.thread_time_ns()
         now = self._latest = self._now() + 1
-        self._stepped = self._published
         rows, self._rows = self._rows, []
         for watch in self.watches:
             watch.push(rows)
             for block in watch.changes(now):
                 yield watch.query, block
-        self._cost += time.thread_time_ns() - began
+        self._stepped, self._stepped_cpu = self._now(), time.thread_time_ns()
+        self._cost = self._stepped_cpu - began
 
     def close(self) -> None:
         for watch in self.watches:
