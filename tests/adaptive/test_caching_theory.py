@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import log
 from random import Random
+from unittest.mock import Mock, patch
 
 import pytest
 from hypothesis import given
@@ -165,7 +166,8 @@ def test_benefit_falls_with_misses_and_caches_of_single_matches_do_not_pay() -> 
     assert estimate(single, CHAIN, 0.1).net < 0
 
 
-def test_states_react_at_once_to_what_hurts_and_select_again_only_after_a_change() -> None:
+@patch("penstock.adaptive.caches.cache_states.selected", wraps=selected)
+def test_states_react_at_once_to_what_hurts_and_select_again_only_after_a_change(selecting: Mock) -> None:
     outer, inner = (next(c for c in candidates(SIX, ONE_COLUMN) if c.pipeline == 5 and c.members == m) for m in SETS)
     states = CacheStates([outer, inner])
     assert states.of(State.PROFILED) == (outer, inner)
@@ -175,7 +177,7 @@ def test_states_react_at_once_to_what_hurts_and_select_again_only_after_a_change
     assert states.reopen() == (outer, inner)
     assert not states.settle({outer: Estimate(55, 11), inner: Estimate(18, 9)})
     assert states.of(State.USED) == (outer,)
-    assert states.selections == 1
+    assert selecting.call_count == 1
     assert not states.react({outer: Estimate(12, 10)})
     assert states.react({outer: Estimate(9, 10)})
     assert states.of(State.USED) == ()

@@ -46,4 +46,5 @@ def match(
                 count += 1
             state[slot, 3] = 0
         start = end
-    return out_times[:count], out_signs[:count], out_slots[:count]
+    # Copies: views would keep all of the room for as long as the changes are kept.
+    return out_times[:count].copy(), out_signs[:count].copy(), out_slots[:count].copy()
