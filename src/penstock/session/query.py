@@ -333,7 +333,7 @@ class Query:
         query = session.query("SELECT ISTREAM(item, price) FROM bid [NOW] WHERE price > 20")
         running = query.start("dear.parquet", checkpoint="checkpoints/dear", cells=1, until_done=True)
         running.await_done()
-        assert [row.price for row in spark.read.parquet("dear.parquet").collect()] == [30]
+        assert [row.price for row in spark.read.parquet(str(Path("dear.parquet").absolute())).collect()] == [30]
         ```
         """
         from penstock.engines.spark.query import start  # noqa: PLC0415
@@ -403,7 +403,7 @@ class Query:
         return Metrics(self._metrics)
 
     def _frames(
-        self, cells: int, forgetting: Forgetting, adaptive: Adaptive, *, early: bool, slowly: bool = False
+        self, cells: int, forgetting: Forgetting, adaptive: Adaptive, *, early: bool = False, slowly: bool = False
     ) -> tuple[Plan, dict[str, Any], dict[str, Any]]:
         """Returns the plan, and the DataFrames of the streams and of the tables that the plan reads."""
         from penstock.engines.planning import plan_of  # noqa: PLC0415

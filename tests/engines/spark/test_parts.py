@@ -52,8 +52,15 @@ def test_a_packet_for_a_higher_level_is_carried_by_a_cell_below() -> None:
     addresses: Addresses = make_work(query, catalog, 2, None).addresses
     for address in (OUT, *range(len(addresses.cells))):
         for level in range(addresses.levels):
-            carrier = addresses.at(level, addresses.key(address, level))
+            (carrier,) = addresses.at(level, addresses.key(address, level))
             assert addresses.level_of[carrier] == level
+
+
+def test_cells_of_a_plan_with_one_each_are_one_group_in_the_order_in_which_they_send() -> None:
+    query, catalog = bound(example("join"))
+    addresses: Addresses = make_work(query, catalog, 1, None).addresses
+    assert (addresses.levels, addresses.partitions) == (1, 1)
+    assert addresses.at(0, addresses.key(0, 0)) == tuple(range(len(addresses.cells)))
 
 
 def test_what_came_before_a_segment_decides_who_is_late() -> None:
