@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from penstock.algebra.zones import DEFAULT, zone_name
 from penstock.engines.spark.reports import causes, plain_message, relayed
 from penstock.engines.spark.versions import refuse_older_for_running
-from penstock.engines.spark.workers import check_workers
+from penstock.engines.spark.workers import check_workers, is_local
 from penstock.errors import PenstockError
 from penstock.masking import remember_secrets
 
@@ -130,7 +130,7 @@ def _wrong_zone(spark: SparkSession, zone: str) -> Iterator[tuple[str, str]]:
 def _wrong_python(spark: SparkSession) -> Iterator[tuple[str, str]]:
     context = spark.sparkContext
     workers = shutil.which(context.pythonExec) or context.pythonExec
-    if (context.master or "").startswith("local") and not _is_same(workers, sys.executable):
+    if is_local(context.master or "") and not _is_same(workers, sys.executable):
         yield (
             f"Spark's workers would run {workers}, but this is {sys.executable}",
             "set the environment variable PYSPARK_PYTHON to sys.executable before the session is made, "

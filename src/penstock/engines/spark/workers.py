@@ -39,14 +39,14 @@ class Worker:
 def check_workers(spark: SparkSession) -> None:
     """Refuses an application on a cluster whose workers cannot run queries, once for each application."""
     context = spark.sparkContext
-    if _is_local(context.master or "") or context.applicationId in _asked:
+    if is_local(context.master or "") or context.applicationId in _asked:
         return
     refuse_archives(context.getConf().get("spark.submit.pyFiles", "") or "")
     refuse(asked(spark))
     _asked.add(str(context.applicationId))
 
 
-def _is_local(master: str) -> bool:
+def is_local(master: str) -> bool:
     """Returns whether workers are forked on this machine with the interpreter of this process; of clusters none are."""
     return master == "local" or master.startswith("local[")
 
