@@ -345,7 +345,7 @@ def on_a_small_disk(
 ) -> subprocess.CompletedProcess[str]:
     """A run that can write no file of more than 16 kB. Before it one that can, which compiles the kernels."""
     assert embedded(auction, *arguments).code == 0
-    for path in [*auction.folder.glob("*out*"), *auction.folder.glob("m.json")]:
+    for path in [*auction.folder.glob("*out*"), *auction.folder.glob("m.json*")]:
         path.unlink()
     command = [sys.executable, "-m", "penstock.cli", "run", "q.sql", "--engine", "embedded", "--until-done", *arguments]
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
