@@ -37,7 +37,7 @@ from penstock.operators.joins.mjoin import JoinCore
 from penstock.plan.adaptivity import FULL, OFF, Adaptive
 from penstock.plan.caches import Cache, CacheChoice
 from penstock.plan.join_choice import JoinChoice
-from penstock.plan.join_trees import MOST_INPUTS, join_trees
+from penstock.plan.join_trees import join_trees
 from penstock.sql import bind_text
 from penstock.workloads import join_caches as data
 from penstock.workloads.join_orders import TABLE_5_2, JoinWorkload, sample_point
@@ -47,6 +47,8 @@ ROUNDS = int(os.environ.get("RUNS", "3"))
 PUSHED = 1 << 16
 #: What part of the rows is enough to compare trees, and sets of caches.
 TRIED = 10
+#: Of so many streams all trees are tried: of five there are 105, of six 945.
+MOST_STREAMS = 5
 #: Of how many candidates all sets are tried (m of 5.7); and the bytes that they may take.
 CANDIDATES, MEMORY = 6, 1 << 23
 #: Instants of figure 5.22 before the burst and in it, and of one point.
@@ -151,7 +153,7 @@ def forced(join: JoinCore) -> None:
 def plans(workload: JoinWorkload) -> dict[str, Measured]:
     """What a plain MJoin, the best XJoin, forced caches and the adaptive join make of all rows."""
     ways = {"MJoin": Way()}
-    if len(workload.streams) <= MOST_INPUTS:
+    if len(workload.streams) <= MOST_STREAMS:
         ways["best XJoin"] = best_xjoin(workload)
     ways |= {"caches forced": Way(prepare=forced), "Penstock": Way(adaptive=FULL)}
     return compared(workload, ways, partial(workload.pieces, ROWS, PUSHED))

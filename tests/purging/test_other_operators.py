@@ -120,8 +120,8 @@ def test_spark_s_tasks_and_slices_do_not_matter(seed: int, monkeypatch: pytest.M
 
 
 DDL = """
-CREATE STREAM s (a BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
-CREATE STREAM t (a BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
+CREATE STREAM s (a BIGINT NOT NULL, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
+CREATE STREAM t (a BIGINT NOT NULL, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
 """
 
 

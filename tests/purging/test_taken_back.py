@@ -61,8 +61,8 @@ def test_it_goes_on_from_its_pages_and_in_slices(seed: int, monkeypatch: pytest.
 
 
 DDL = """
-CREATE STREAM s0 (a BIGINT, b BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
-CREATE STREAM s1 (a BIGINT, b BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
+CREATE STREAM s0 (a BIGINT NOT NULL, b BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
+CREATE STREAM s1 (a BIGINT NOT NULL, b BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
 """
 
 
