@@ -308,7 +308,7 @@ def figure_5_23() -> Chart:
             del measured["best XJoin"]
         for name, one in measured.items():
             found[name].append((kilobytes, one.rate / 1000))
-    lines = [Line(name, points) for name, points in found.items() if points]
+    lines = [Line(name, points, is_dotted=name == "best XJoin") for name, points in found.items() if points]
     return Chart("D8, by memory", "kilobytes for subresults", "thousand rows per second", lines)
 
 
