@@ -60,10 +60,11 @@ def test_it_goes_on_from_its_pages_and_in_slices(seed: int, monkeypatch: pytest.
     assert pretended(found.case, found.query, found.catalog, 1 + seed % 3, Random(seed)) == want
 
 
-DDL = """
-CREATE STREAM s0 (a BIGINT NOT NULL, b BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
-CREATE STREAM s1 (a BIGINT NOT NULL, b BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) TIMESTAMP BY ts;
-"""
+DDL = "".join(
+    f"CREATE STREAM {name} (a BIGINT NOT NULL, b BIGINT, closes INT, ts BIGINT, PUNCTUATED BY (a) WHEN closes = 1) "
+    "TIMESTAMP BY ts;"
+    for name in ("s0", "s1")
+)
 
 
 @pytest.mark.parametrize("select", QUERIES)
