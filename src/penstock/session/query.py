@@ -326,10 +326,10 @@ class Query:
         Path("bids/1.csv").write_text("item,price,ts\\n1,10,1\\n1,30,2\\n")
 
         session = penstock.Session(spark)
-        session.sql('''
-            CREATE STREAM bid (item BIGINT, price BIGINT, ts BIGINT) TIMESTAMP BY ts
-            USING csv OPTIONS (path 'bids', header 'true')
-        ''')
+        session.sql(
+            "CREATE STREAM bid (item BIGINT, price BIGINT, ts BIGINT) TIMESTAMP BY ts "
+            "USING csv OPTIONS (path 'bids', header 'true')"
+        )
         query = session.query("SELECT ISTREAM(item, price) FROM bid [NOW] WHERE price > 20")
         running = query.start("dear.parquet", checkpoint="checkpoints/dear", cells=1, until_done=True)
         running.await_done()
