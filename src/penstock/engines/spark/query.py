@@ -144,7 +144,7 @@ def start(
         from_files = all(reads_files(frames[stream.name]) for stream in work.streams)
         running = RunningQuery(work, result, kept, out, until_done=until_done, reads_files=from_files, warn=warn)
         # Then the next micro-batch reads all that there is, and may close time as well: each one has its price.
-        at_once = until_done and all(_reads_all(frames[stream.name]) for stream in work.streams)
+        at_once = until_done and memory is None and all(_reads_all(frames[stream.name]) for stream in work.streams)
         if not at_once:
             running.limit_reading(frames, memory, most_rows)
         with naming(checkpoint):
